@@ -1,0 +1,15 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""The privacy boundary: the only code that reads records.
+
+What is exported here is all that the rest of the library may use. Records go in
+sealed; released points and bits come out. Each function that the guarantee rests on
+has a Guarantee block, and a proof of the same name under ``docs/proofs``.
+"""
+
+from dpmcmc.private.chains import Chains, Released
+from dpmcmc.private.ratios import Grid
+from dpmcmc.private.records import Records
+from dpmcmc.private.tape import Tape
+
+__all__ = ["Chains", "Grid", "Records", "Released", "Tape"]

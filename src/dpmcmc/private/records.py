@@ -1,0 +1,212 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""Records: sealed where they enter, opened only inside the boundary.
+
+The wrapper shows what is public (how many records there are, the shape and dtype of
+one) and nothing else. It guards against accident, in our code and the user's; it
+cannot guard against a hostile program in the same Python process.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, NoReturn
+from weakref import WeakKeyDictionary
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from dpmcmc.arithmetic import RECORD_LIMIT
+from dpmcmc.errors import InputError
+from dpmcmc.private.ratios import BLOCK
+from dpmcmc.private.tables import Table, read_column, table_of
+
+__all__ = ["Opened", "Records", "open_records"]
+
+
+class Opened(NamedTuple):
+    """Records on the devices, padded to whole blocks; never leaves the boundary."""
+
+    arrays: Any
+    present: jax.Array
+
+
+@dataclass(frozen=True)
+class _Leaf:
+    """Shape and dtype of one record's part."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+
+class Records:
+    """Sensitive records that only the privacy boundary can open.
+
+    Parameters
+    ----------
+    data
+        A pytree of arrays with a common leading axis, one entry a record; or a
+        pandas, polars or Arrow table, which becomes a dict of its columns. A record
+        with a missing value in a table contributes nothing to any decision.
+
+    Raises
+    ------
+    InputError
+        If there is no record, the leading axes differ, or a leaf or column does not
+        hold numbers. Only shapes and dtypes are looked at.
+    """
+
+    __slots__ = ("__weakref__", "_count", "_shape")
+
+    _count: int
+    _shape: Any
+
+    def __init__(self, data: Any) -> None:
+        table = table_of(data)
+        leaves = table.columns if table else _array_leaves(data)
+        self._count = _common_length(leaves)
+        source = table or data
+        self._shape = _one_record(source)
+        _SEALED[self] = source
+
+    def __len__(self) -> int:
+        return self._count
+
+    def shape_of_one(self, dtype: Any) -> Any:
+        """Shape and dtype of one record in a chain of the given float dtype."""
+        return jax.tree.map(
+            lambda leaf: jax.ShapeDtypeStruct(leaf.shape, _narrow(leaf.dtype, dtype)),
+            self._shape,
+        )
+
+    def __repr__(self) -> str:
+        return f"Records({self._count:,} records, sealed)"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("records are sealed: they cannot be copied, pickled or saved")
+
+
+_SEALED: WeakKeyDictionary[Records, Any] = WeakKeyDictionary()
+
+
+def open_records(
+    records: Records, dtype: Any, devices: list[jax.Device]
+) -> tuple[Opened, int]:
+    """Place records on the devices, for use inside the boundary alone.
+
+    They are padded to a whole number of blocks on each device with entries that are
+    not present. Numbers are narrowed to the chain's precision, record by record.
+    The length of a block is returned too.
+
+    Guarantee
+    ---------
+    Entry i of every array, and of ``present``, is a function of record i and of
+    public numbers. Entries from N on are not present.
+    """
+    count = len(records)
+    block = min(BLOCK, -(-count // len(devices)))
+    stride = block * len(devices)
+    padded = -(-count // stride) * stride
+    mesh = Mesh(np.asarray(devices), ("records",))
+    sharding = NamedSharding(mesh, PartitionSpec("records"))
+    arrays, missing = _host_arrays(_SEALED[records])
+
+    def place(leaf: np.ndarray) -> jax.Array:
+        narrow = _saturate(leaf, _narrow(leaf.dtype, dtype))
+        room = [(0, padded - count), *[(0, 0)] * (leaf.ndim - 1)]
+        return jax.device_put(np.pad(narrow, room), sharding)
+
+    present = np.arange(padded) < count
+    present[:count] &= ~missing
+    with jax.enable_x64(True):
+        opened = Opened(jax.tree.map(place, arrays), jax.device_put(present, sharding))
+    return opened, block
+
+
+def _host_arrays(source: Any) -> tuple[Any, np.ndarray]:
+    """Copy the sealed data to host arrays, with a mask of what is missing."""
+    if not isinstance(source, Table):
+        arrays = jax.tree.map(np.asarray, source)
+        return arrays, np.zeros(len(jax.tree.leaves(arrays)[0]), bool)
+    read = {name: read_column(source, name) for name in source.names}
+    missing = np.logical_or.reduce([column.missing for column in read.values()])
+    return {name: column.values for name, column in read.items()}, missing
+
+
+def _saturate(leaf: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Cast, with whole numbers too large for the dtype put at its end."""
+    if dtype.kind in "iu" and leaf.dtype.itemsize > dtype.itemsize:
+        limits = np.iinfo(dtype)
+        leaf = np.clip(leaf, limits.min, limits.max)
+    with np.errstate(over="ignore"):
+        return leaf.astype(dtype)
+
+
+def _narrow(leaf: np.dtype, dtype: Any) -> np.dtype:
+    """Return the dtype of a leaf in a chain of float ``dtype``."""
+    if _is_float(leaf):
+        return np.dtype(dtype)
+    small = {"i": np.dtype(np.int32), "u": np.dtype(np.uint32)}.get(leaf.kind, leaf)
+    wide = np.dtype(dtype).itemsize == 8
+    return leaf if wide or leaf.itemsize <= small.itemsize else small
+
+
+def _array_leaves(data: Any) -> list[tuple[str, tuple[int, ...]]]:
+    leaves = []
+    for path, leaf in jax.tree_util.tree_leaves_with_path(data):
+        name = f"records{jax.tree_util.keystr(path)}"
+        shape = getattr(leaf, "shape", ())
+        if not hasattr(leaf, "dtype") or len(shape) == 0:
+            raise InputError(
+                f"{name} is a {type(leaf).__name__}, not an array with one entry for "
+                "each record. Give a pytree of arrays with a common leading axis, or "
+                "a pandas, polars or Arrow table."
+            )
+        if not _holds_numbers(leaf.dtype):
+            raise InputError(
+                f"{name} has dtype {leaf.dtype}; records must be booleans, whole "
+                "numbers or floats. Encode it as numbers first."
+            )
+        leaves.append((name, tuple(shape)))
+    return leaves
+
+
+def _holds_numbers(dtype: Any) -> bool:
+    try:
+        return np.dtype(dtype).kind in "biuf" or _is_float(np.dtype(dtype))
+    except TypeError:
+        return False
+
+
+def _is_float(dtype: np.dtype) -> bool:
+    """Whether it is a float, JAX's own kinds (bfloat16) included."""
+    return bool(jnp.issubdtype(dtype, jnp.floating))
+
+
+def _common_length(leaves: list[tuple[str, tuple[int, ...]]]) -> int:
+    lengths = {name: shape[0] for name, shape in leaves}
+    if not lengths:
+        raise InputError("records hold no array. Give at least one array or column.")
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{name}: {length}" for name, length in lengths.items())
+        raise InputError(
+            f"records have unequal leading axes ({listed}); each array must have one "
+            "entry for each record."
+        )
+    count = next(iter(lengths.values()))
+    if not 1 <= count <= RECORD_LIMIT:
+        raise InputError(
+            f"there are {count} records; the number must be from 1 to {RECORD_LIMIT}."
+        )
+    return count
+
+
+def _one_record(source: Any) -> Any:
+    if isinstance(source, Table):
+        return {
+            name: _Leaf((), dtype)
+            for name, dtype in zip(source.names, source.dtypes, strict=True)
+        }
+    return jax.tree.map(
+        lambda leaf: _Leaf(tuple(leaf.shape[1:]), np.dtype(leaf.dtype)), source
+    )

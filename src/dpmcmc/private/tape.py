@@ -1,0 +1,107 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""The tape: ChaCha20 words, the only source of randomness inside the boundary.
+
+A tape is addressed, not consumed: the words of step t of chain c are the same
+whatever the chunks or devices. Each (stream, chain) has its own nonce, so that no
+two uses ever read the same word. The key is 256 bits from the operating system, is
+made for one run, and is never shown, stored or used again.
+"""
+
+import enum
+import hashlib
+import os
+from typing import NoReturn
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
+
+__all__ = ["Stream", "Tape", "chacha20_words"]
+
+_BLOCK_BYTES = 64
+_WORD_BYTES = 8
+_WORDS_PER_STREAM = 2**32 * _BLOCK_BYTES // _WORD_BYTES
+
+
+class Stream(enum.IntEnum):
+    """What a stretch of the tape is used for; part of its nonce."""
+
+    PROPOSAL = 1
+    TEST = 2
+
+
+class Tape:
+    """Random words for one run, addressed by stream, chain and position.
+
+    Make one with `Tape.fresh`; `Tape.seeded` is for results that are not private.
+    """
+
+    __slots__ = ("__key", "is_secret")
+
+    def __init__(self, key: bytes, *, is_secret: bool) -> None:
+        self.__key = key
+        self.is_secret = is_secret
+
+    @classmethod
+    def fresh(cls) -> "Tape":
+        """Make a tape with a new 256-bit key from the operating system."""
+        return cls(os.urandom(32), is_secret=True)
+
+    @classmethod
+    def seeded(cls, seed: int) -> "Tape":
+        """Make a tape that anyone can make again: its bits are not private."""
+        label = f"dpmcmc: not private: seed {seed}"
+        return cls(hashlib.sha256(label.encode()).digest(), is_secret=False)
+
+    def words(self, stream: Stream, chain: int, start: int, count: int) -> np.ndarray:
+        """Words ``start`` to ``start + count`` of one chain's stream, as uint64.
+
+        Guarantee
+        ---------
+        With a key that is secret and uniform, the words of all streams, chains and
+        positions are computationally indistinguishable from independent uniform
+        64-bit words, if ChaCha20 is a pseudorandom function. Distinct addresses
+        never map to the same keystream bytes.
+        """
+        nonce = int(stream).to_bytes(4, "little") + chain.to_bytes(8, "little")
+        return chacha20_words(self.__key, nonce, start, count)
+
+    def __repr__(self) -> str:
+        return f"Tape({'secret key' if self.is_secret else 'NOT PRIVATE: seeded'})"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a tape cannot be copied or saved: its words are used once")
+
+
+def chacha20_words(key: bytes, nonce: bytes, start: int, count: int) -> np.ndarray:
+    """Read keystream words of ChaCha20 as RFC 8439 defines it, at any position.
+
+    Parameters
+    ----------
+    key
+        The 32 bytes of the key.
+    nonce
+        The 12 bytes of the nonce.
+    start, count
+        The first 64-bit word to read, and how many.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``count`` little-endian uint64 words of the keystream, from block 0 on.
+
+    Guarantee
+    ---------
+    The block counter never wraps: a range past 2³² blocks is refused.
+    """
+    if not 0 <= start <= start + count <= _WORDS_PER_STREAM:
+        raise ValueError(
+            f"words {start} to {start + count} are outside the tape, which holds "
+            f"{_WORDS_PER_STREAM} words for each stream and chain"
+        )
+    block, skip = divmod(start * _WORD_BYTES, _BLOCK_BYTES)
+    counter = block.to_bytes(4, "little")
+    cipher = Cipher(ChaCha20(key, counter + nonce), mode=None).encryptor()
+    stretch = cipher.update(bytes(skip + count * _WORD_BYTES))
+    return np.frombuffer(stretch, dtype="<u8", offset=skip)
