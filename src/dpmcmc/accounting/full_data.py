@@ -1,0 +1,108 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""The exact Barker bit on all records: the event, and what it costs.
+
+An event is a frozen record on top of dp-accounting's event language: it holds every
+number that a proof of its privacy needs and nothing else. Repetition and stages are
+dp-accounting's own ``SelfComposedDpEvent`` and ``ComposedDpEvent``. The adjacency is
+the substitution of one record; the number of records is public.
+"""
+
+import functools
+
+import attrs
+from dp_accounting import dp_event
+
+from dpmcmc import errors
+from dpmcmc.accounting.blocks import BlockTable, bounded_range_table
+from dpmcmc.accounting.bounded_range import bounded_range_rho
+from dpmcmc.accounting.losses import BLOCKS, SINGLES, Losses, profile_losses
+from dpmcmc.accounting.registry import slack_rule
+from dpmcmc.accounting.zcdp import ZCDP
+from dpmcmc.arithmetic import BIT_SLACK, log_odds_range
+
+__all__ = ["BarkerBit", "block_losses", "compose_blocks"]
+
+_LONGEST = 128
+_CELLS = 16
+_FINEST = 128
+
+
+@attrs.frozen
+class BarkerBit(dp_event.DpEvent):  # type: ignore[misc]
+    """One accept bit of the exact Barker test on all records.
+
+    The bit is 1 with probability σ(Δ), where Δ is the sum of the N clipped ratios,
+    each in [−B, B], plus a public part.
+
+    Parameters
+    ----------
+    clip
+        The clip B of one record's ratio.
+    records
+        The number of records N.
+    """
+
+    clip: float
+    records: int
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse a clip or a number of records that no test can have."""
+        errors.require_positive("clip", self.clip, "Give the clip of the test.")
+        errors.require_count("records", self.records, "Give the number of records.")
+
+    @property
+    def log_odds_range(self) -> float:
+        """How far one record can move the log odds, with the rounding of Δ."""
+        return log_odds_range(self.clip, self.records)
+
+
+@slack_rule(BarkerBit)
+def _slack(_: BarkerBit) -> float:
+    return BIT_SLACK
+
+
+@ZCDP.rule(BarkerBit)
+def _rho(bit: BarkerBit, count: int) -> float:
+    return count * bounded_range_rho(bit.log_odds_range)
+
+
+@SINGLES.rule(BarkerBit)
+def _singles(bit: BarkerBit, count: int) -> Losses:
+    table = bounded_range_table(bit.log_odds_range, _LONGEST, _CELLS)
+    return block_losses(table, 1).repeated(count)
+
+
+@BLOCKS.rule(BarkerBit)
+def _blocks(bit: BarkerBit, count: int) -> Losses:
+    longest, cells = _LONGEST, _CELLS
+    # A short chain affords a finer lattice; each lattice refines the next coarser,
+    # so that a longer chain never costs less.
+    while cells < _FINEST and count <= longest // 2:
+        longest, cells = longest // 2, cells * 2
+    table = bounded_range_table(bit.log_odds_range, longest, cells)
+    return compose_blocks(table, count)
+
+
+def compose_blocks(table: BlockTable, count: int) -> Losses:
+    """Compose ``count`` bits from the table's longest blocks and one shorter.
+
+    Guarantee
+    ---------
+    Adaptive composition of blocks is dominated by composing their loss
+    distributions, so the result dominates any adaptive play of the bits.
+    """
+    whole, rest = divmod(count, len(table.values) - 1)
+    parts = []
+    if whole:
+        parts.append(block_losses(table, len(table.values) - 1).repeated(whole))
+    if rest:
+        parts.append(block_losses(table, rest))
+    return functools.reduce(Losses.with_other, parts)
+
+
+def block_losses(table: BlockTable, length: int) -> Losses:
+    """Return the loss distribution of one block of the table."""
+    return profile_losses(
+        table.values[length], table.step, 0.0, length * table.rounding
+    )
