@@ -1,3 +1,53 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""Bayesian posteriors from sensitive records, with a proven privacy cost."""
+"""Bayesian posteriors from sensitive records, with a proven privacy cost.
+
+Importing the package does no work: each name is loaded when it is first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dpmcmc.errors import InputError
+    from dpmcmc.model import Model
+    from dpmcmc.posterior import Posterior
+    from dpmcmc.private import Records
+    from dpmcmc.proposals import RandomWalk
+    from dpmcmc.report.pictures import plot_posterior
+    from dpmcmc.sampler import sample, sample_not_private
+    from dpmcmc.statement import Statement
+
+__all__ = [
+    "InputError",
+    "Model",
+    "Posterior",
+    "RandomWalk",
+    "Records",
+    "Statement",
+    "plot_posterior",
+    "sample",
+    "sample_not_private",
+]
+
+_HOMES = {
+    "InputError": "dpmcmc.errors",
+    "Model": "dpmcmc.model",
+    "Posterior": "dpmcmc.posterior",
+    "RandomWalk": "dpmcmc.proposals",
+    "Records": "dpmcmc.private",
+    "Statement": "dpmcmc.statement",
+    "plot_posterior": "dpmcmc.report.pictures",
+    "sample": "dpmcmc.sampler",
+    "sample_not_private": "dpmcmc.sampler",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'dpmcmc' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -64,7 +64,7 @@ def barker(
     """
     ratios = evidence.proposed - evidence.current
     steps = clip_to_grid(ratios, evidence.present, decision.grid)
-    total = sum_of_steps(steps, decision.grid, decision.block)
+    total = sum_of_steps(steps, decision.block)
     limited = jnp.clip(public.astype(jnp.float64), -PUBLIC_LIMIT, PUBLIC_LIMIT)
     log_odds = total.astype(jnp.float64) * decision.grid.step + limited
     return bernoulli(word, log_odds) & jnp.isfinite(public)

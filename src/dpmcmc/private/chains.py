@@ -110,8 +110,8 @@ class Chains:
         has its own word of the tape, used once. The run time and the shapes do not
         depend on the records' values by any branch of this code.
         """
-        words = self._read_tape(steps)
         with jax.enable_x64(True):
+            words = self._read_tape(steps)
             self._state, released = _advance(
                 self._model,
                 self._decision,
@@ -127,13 +127,13 @@ class Chains:
     def _read_tape(self, steps: int) -> _Words:
         """Words of the next steps, padded to a whole chunk with zeros."""
 
-        def read(stream: Stream, width: int) -> np.ndarray:
+        def read(stream: Stream, width: int) -> jax.Array:
             words = np.zeros((self._chunk, self._chains, width), np.uint64)
             for chain in range(self._chains):
                 start, count = self._position * width, steps * width
                 stretch = self._tape.words(stream, chain, start, count)
                 words[:steps, chain] = stretch.reshape(steps, width)
-            return words
+            return jnp.asarray(words)
 
         return _Words(
             read(Stream.PROPOSAL, self._words_a_proposal),

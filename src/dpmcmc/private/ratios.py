@@ -56,15 +56,15 @@ def clip_to_grid(ratios: jax.Array, present: jax.Array, grid: Grid) -> jax.Array
     return jnp.clip(integers, -grid.steps, grid.steps)
 
 
-def sum_of_steps(steps: jax.Array, grid: Grid, block: int) -> jax.Array:
+def sum_of_steps(steps: jax.Array, block: int) -> jax.Array:
     """Sum integers over the last axis, whose length ``block`` divides.
 
     Guarantee
     ---------
     The result is the exact integer sum, the same for any order, any chunks and any
-    number of devices: no partial sum overflows, because ``block`` ≤ ``BLOCK`` and
-    the number of records times ``grid.steps`` is below 2⁶³. So substituting one
-    record moves it by at most 2 · ``grid.steps``.
+    number of devices: for integers from `clip_to_grid`, at most ``BLOCK`` of them
+    in a block and at most ``RECORD_LIMIT`` in all, no partial sum overflows. So
+    substituting one record moves it by at most 2 · ``Grid.steps``.
     """
     blocks = steps.reshape(*steps.shape[:-1], -1, block)
     partial = jnp.sum(blocks, axis=-1, dtype=steps.dtype)

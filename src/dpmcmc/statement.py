@@ -1,0 +1,109 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""The privacy statement: what a result cost, in words, for whoever reads it."""
+
+import json
+import math
+from dataclasses import asdict, dataclass
+
+__all__ = ["Statement", "round_up"]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What was released, from which records, and what is guaranteed about it.
+
+    Attributes
+    ----------
+    epsilon, delta
+        The proven guarantee. ``epsilon`` is infinite where the result is not private.
+    records
+        How many records there are, N: public, and the same for neighbours.
+    chains, steps
+        One bit was released at each of ``steps`` steps of each chain.
+    clip
+        Bound on one record's log-likelihood ratio; None where none was set.
+    accountant
+        Which accountant proved the guarantee.
+    not_private_because
+        Why the result is not private; empty for a private result.
+    notes
+        What a careful reader should know besides.
+    version
+        The version of dpmcmc that made the result.
+    """
+
+    epsilon: float
+    delta: float
+    records: int
+    chains: int
+    steps: int
+    clip: float | None
+    accountant: str
+    not_private_because: tuple[str, ...]
+    notes: tuple[str, ...]
+    version: str
+
+    @property
+    def is_private(self) -> bool:
+        """Whether the result carries a privacy guarantee at all."""
+        return not self.not_private_because and math.isfinite(self.epsilon)
+
+    @property
+    def label(self) -> str:
+        """The guarantee in a few words, for titles and captions."""
+        if not self.is_private:
+            return "NOT PRIVATE"
+        return f"(ε = {round_up(self.epsilon)}, δ = {round_up(self.delta)})-private"
+
+    @property
+    def text(self) -> str:
+        """The whole statement, one sentence or two a line."""
+        lines = self._private_lines() if self.is_private else self._not_private_lines()
+        return "\n".join([*lines, *(f"Note: {note}" for note in self.notes)])
+
+    def to_json(self) -> str:
+        """The statement as JSON, for files; `from_json` reads it back."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> "Statement":
+        """Read what `to_json` wrote."""
+        fields = json.loads(text)
+        for name in ("not_private_because", "notes"):
+            fields[name] = tuple(fields[name])
+        return cls(**fields)
+
+    def _private_lines(self) -> list[str]:
+        bits = self.chains * self.steps
+        return [
+            f"Privacy: ε = {round_up(self.epsilon)}, δ = {round_up(self.delta)} "
+            "(differential privacy, proven).",
+            f"Protected: any one of the {self.records:,} records, against substitution "
+            "by any other record. The number of records is public.",
+            f"Released: {bits:,} accept-or-reject bits ({_plural(self.chains, 'chain')}"
+            f" of {_plural(self.steps, 'step')}), each decided on all records, with "
+            f"each record's log-likelihood ratio clipped to ±{self.clip:g}.",
+            f"Accountant: {self.accountant}. Rounding of floating-point numbers is "
+            "paid for in δ. Randomness: ChaCha20, keyed by the operating system.",
+        ]
+
+    def _not_private_lines(self) -> list[str]:
+        return [
+            f"NOT PRIVATE: {'; '.join(self.not_private_because)}.",
+            "This result carries no privacy guarantee. Do not release it if the "
+            f"{self.records:,} records are sensitive.",
+        ]
+
+
+def round_up(value: float, digits: int = 4) -> str:
+    """Show a cost with a few significant digits, never less than it is."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    unit = 10.0 ** (math.floor(math.log10(abs(value))) - digits + 1)
+    shown = f"{value:.{digits}g}"
+    return shown if float(shown) >= value else f"{value + unit / 2:.{digits}g}"
+
+
+def _plural(count: int, word: str) -> str:
+    return f"{count:,} {word}" + ("" if count == 1 else "s")
