@@ -198,9 +198,12 @@ def _variables(dataset: Any) -> dict[str, np.ndarray]:
 def _table(summary: "pandas.DataFrame") -> list[str]:
     """The summary as aligned lines of text."""
     header = ["", "mean", "sd", "3%", "97%", "ess", "ess tail", "r-hat"]
+    forms = [".4g"] * 4 + [".0f", ".0f", ".3f"]
     rows = [
-        [str(name), *(f"{value:.4g}" for value in row[:4])]
-        + [f"{row[4]:.0f}", f"{row[5]:.0f}", f"{row[6]:.3f}"]
+        [
+            str(name),
+            *(format(value, form) for value, form in zip(row, forms, strict=True)),
+        ]
         for name, *row in summary.itertuples()
     ]
     rows = [["–" if cell == "nan" else cell for cell in row] for row in rows]
