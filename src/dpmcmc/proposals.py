@@ -73,8 +73,11 @@ class RandomWalk:
         flat, _ = ravel_pytree(theta)
         covariance = _covariance(self.scale, theta, flat.size)
         if covariance is not None:
-            return GaussianMover(jnp.asarray(_cholesky(covariance), flat.dtype))
-        return GaussianMover(jnp.asarray(_deviations(self.scale, theta), flat.dtype))
+            factor = _cholesky(covariance)
+        else:
+            factor = _deviations(self.scale, theta)
+        _require_precision(factor, flat.dtype)
+        return GaussianMover(jnp.asarray(factor, flat.dtype))
 
 
 @jax.tree_util.register_dataclass
@@ -104,9 +107,9 @@ def _covariance(scale: Any, theta: Theta, size: int) -> np.ndarray | None:
 
 
 def _cholesky(covariance: np.ndarray) -> np.ndarray:
-    symmetric = np.allclose(covariance, covariance.T, rtol=1e-6, atol=0)
+    is_real = covariance.dtype.kind in "fiu" and np.all(np.isfinite(covariance))
     try:
-        if not symmetric:
+        if not is_real or not np.allclose(covariance, covariance.T, 1e-6, 0):
             raise np.linalg.LinAlgError
         return np.linalg.cholesky(covariance.astype(np.float64))
     except np.linalg.LinAlgError:
@@ -115,6 +118,17 @@ def _cholesky(covariance: np.ndarray) -> np.ndarray:
             "not a covariance; it must be symmetric and positive definite. Give a "
             "covariance, or one standard deviation for each coordinate."
         ) from None
+
+
+def _require_precision(factor: np.ndarray, dtype: Any) -> None:
+    """Refuse moves so small or large that the chain's numbers cannot hold them."""
+    limits = np.finfo(dtype)
+    sizes = np.diagonal(factor) if factor.ndim == 2 else factor
+    if np.min(sizes) < limits.tiny or np.max(sizes) > limits.max:
+        raise InputError(
+            f"scale moves a coordinate by {np.min(sizes):g} to {np.max(sizes):g}; in "
+            f"{dtype} it must be from {limits.tiny:g} to {limits.max:g}."
+        )
 
 
 def _deviations(scale: Any, theta: Theta) -> np.ndarray:

@@ -9,8 +9,10 @@ else. The number of steps in a chunk is an argument of the compiled code, not a 
 of it, so that the last, shorter chunk compiles nothing new.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -96,7 +98,7 @@ class Chains:
         self._opened, block = open_records(records, _dtype(start), devices)
         self._decision = Decision(grid, block)
         self._words_a_proposal = _count_words(mover, start)
-        with jax.enable_x64(True):
+        with _settings():
             theta = jax.tree.map(lambda leaf: jnp.stack([leaf] * chains), start)
             self._state = _initial_state(model, self._opened, theta)
 
@@ -110,8 +112,9 @@ class Chains:
         has its own word of the tape, used once. The run time and the shapes do not
         depend on the records' values by any branch of this code.
         """
-        with jax.enable_x64(True):
+        with _settings():
             words = self._read_tape(steps)
+            self._position += steps  # first: no word is read twice, come what may
             self._state, released = _advance(
                 self._model,
                 self._decision,
@@ -121,8 +124,10 @@ class Chains:
                 words,
                 steps,
             )
-        self._position += steps
-        return jax.tree.map(lambda leaf: leaf[:steps], released)
+            return jax.tree.map(lambda leaf: leaf[:steps], released)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("chains cannot be copied or saved: they hold the records")
 
     def _read_tape(self, steps: int) -> _Words:
         """Words of the next steps, padded to a whole chunk with zeros."""
@@ -141,10 +146,27 @@ class Chains:
         )
 
 
+@contextmanager
+def _settings() -> Iterator[None]:
+    """Set JAX as the boundary needs it, whatever the user has set, and put it back.
+
+    Numbers have 64 bits. A search for NaN or infinity is off: it would stop the run,
+    or say something, for some values of the records and not for others. Functions
+    are compiled, so that the user's never see the value of a record.
+    """
+    with (
+        jax.enable_x64(True),
+        jax.debug_nans(False),
+        jax.debug_infs(False),
+        jax.disable_jit(False),
+    ):
+        yield
+
+
 def _count_words(mover: Mover, theta: Any) -> int:
     """How many words one proposal reads, found by tracing it once."""
     counter = Counter()
-    with jax.enable_x64(True):
+    with _settings():
         jax.eval_shape(lambda point: mover.propose(point, counter), theta)
     return counter.count
 

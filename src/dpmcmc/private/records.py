@@ -138,7 +138,7 @@ def _saturate(leaf: np.ndarray, dtype: np.dtype) -> np.ndarray:
     if dtype.kind in "iu" and leaf.dtype.itemsize > dtype.itemsize:
         limits = np.iinfo(dtype)
         leaf = np.clip(leaf, limits.min, limits.max)
-    with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):  # a warning would depend on the values
         return leaf.astype(dtype)
 
 
@@ -148,7 +148,8 @@ def _narrow(leaf: np.dtype, dtype: Any) -> np.dtype:
         return np.dtype(dtype)
     small = {"i": np.dtype(np.int32), "u": np.dtype(np.uint32)}.get(leaf.kind, leaf)
     wide = np.dtype(dtype).itemsize == 8
-    return leaf if wide or leaf.itemsize <= small.itemsize else small
+    narrow = leaf if wide or leaf.itemsize <= small.itemsize else small
+    return narrow.newbyteorder("=")
 
 
 def _array_leaves(data: Any) -> list[tuple[str, tuple[int, ...]]]:

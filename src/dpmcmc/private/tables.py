@@ -13,6 +13,15 @@ from dpmcmc.errors import InputError
 __all__ = ["Column", "Table", "read_column", "table_of"]
 
 
+_NUMBERS = frozenset(
+    {
+        *(nw.Int8, nw.Int16, nw.Int32, nw.Int64),
+        *(nw.UInt8, nw.UInt16, nw.UInt32, nw.UInt64),
+        *(nw.Float16, nw.Float32, nw.Float64, nw.Boolean),
+    }
+)
+
+
 class Column(NamedTuple):
     """A column's values, and which of them are missing."""
 
@@ -48,12 +57,18 @@ def table_of(data: Any) -> Table | None:
         return None
     names, dtypes = [], []
     for name, dtype in frame.schema.items():
-        if not (dtype.is_numeric() or dtype == nw.Boolean) or dtype == nw.Decimal:
+        if not isinstance(name, str):
             raise InputError(
-                f"column {name!r} holds {dtype}; records must be booleans, whole "
-                "numbers or floats. Encode it as numbers, or leave the column out."
+                f"the name of column {name!r} is not text. Give every column a name."
             )
-        names.append(str(name))
+        if dtype not in _NUMBERS:
+            # the full dtype is not shown: an Enum lists the values of its column
+            raise InputError(
+                f"column {name!r} holds {type(dtype).__name__}; records must be "
+                "booleans, whole numbers or floats. Encode it as numbers, or leave "
+                "the column out."
+            )
+        names.append(name)
         dtypes.append(_numpy_dtype(dtype))
     return Table(tuple(names), tuple(dtypes), len(frame), frame)
 

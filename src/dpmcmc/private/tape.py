@@ -37,11 +37,11 @@ class Tape:
     Make one with `Tape.fresh`; `Tape.seeded` is for results that are not private.
     """
 
-    __slots__ = ("__key", "is_secret")
+    __slots__ = ("__is_secret", "__key")
 
     def __init__(self, key: bytes, *, is_secret: bool) -> None:
         self.__key = key
-        self.is_secret = is_secret
+        self.__is_secret = is_secret
 
     @classmethod
     def fresh(cls) -> "Tape":
@@ -53,6 +53,11 @@ class Tape:
         """Make a tape that anyone can make again: its bits are not private."""
         label = f"dpmcmc: not private: seed {seed}"
         return cls(hashlib.sha256(label.encode()).digest(), is_secret=False)
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether nobody knows the key."""
+        return self.__is_secret
 
     def words(self, stream: Stream, chain: int, start: int, count: int) -> np.ndarray:
         """Words ``start`` to ``start + count`` of one chain's stream, as uint64.
