@@ -157,11 +157,12 @@ def _arviz() -> Any:
 @contextmanager
 def _quiet_arviz() -> Iterator[Any]:
     """ArviZ without its remarks on chains too short for a diagnostic."""
+    az = _arviz()
     logger = logging.getLogger("arviz")
     before = logger.level
     logger.setLevel(logging.ERROR)
     try:
-        yield _arviz()
+        yield az
     finally:
         logger.setLevel(before)
 

@@ -9,8 +9,6 @@ else. The number of steps in a chunk is an argument of the compiled code, not a 
 of it, so that the last, shorter chunk compiles nothing new.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple, NoReturn, Protocol
 
@@ -20,6 +18,7 @@ import numpy as np
 
 from dpmcmc.model import Model
 from dpmcmc.private.barker import Decision, Evidence, barker
+from dpmcmc.private.context import boundary_arithmetic
 from dpmcmc.private.laws import Counter, Reader
 from dpmcmc.private.ratios import Grid
 from dpmcmc.private.records import Opened, Records, open_records
@@ -95,10 +94,10 @@ class Chains:
     ) -> None:
         self._model, self._mover, self._tape = model, mover, tape
         self._chains, self._chunk, self._position = chains, chunk, 0
-        self._opened, block = open_records(records, _dtype(start), devices)
-        self._decision = Decision(grid, block)
-        self._words_a_proposal = _count_words(mover, start)
-        with _settings():
+        with boundary_arithmetic():
+            self._opened, block = open_records(records, _dtype(start), devices)
+            self._decision = Decision(grid, block)
+            self._words_a_proposal = _count_words(mover, start)
             theta = jax.tree.map(lambda leaf: jnp.stack([leaf] * chains), start)
             self._state = _initial_state(model, self._opened, theta)
 
@@ -112,7 +111,7 @@ class Chains:
         has its own word of the tape, used once. The run time and the shapes do not
         depend on the records' values by any branch of this code.
         """
-        with _settings():
+        with boundary_arithmetic():
             words = self._read_tape(steps)
             self._position += steps  # first: no word is read twice, come what may
             self._state, released = _advance(
@@ -146,28 +145,10 @@ class Chains:
         )
 
 
-@contextmanager
-def _settings() -> Iterator[None]:
-    """Set JAX as the boundary needs it, whatever the user has set, and put it back.
-
-    Numbers have 64 bits. A search for NaN or infinity is off: it would stop the run,
-    or say something, for some values of the records and not for others. Functions
-    are compiled, so that the user's never see the value of a record.
-    """
-    with (
-        jax.enable_x64(True),
-        jax.debug_nans(False),
-        jax.debug_infs(False),
-        jax.disable_jit(False),
-    ):
-        yield
-
-
 def _count_words(mover: Mover, theta: Any) -> int:
     """How many words one proposal reads, found by tracing it once."""
     counter = Counter()
-    with _settings():
-        jax.eval_shape(lambda point: mover.propose(point, counter), theta)
+    jax.eval_shape(lambda point: mover.propose(point, counter), theta)
     return counter.count
 
 

@@ -118,8 +118,7 @@ def open_records(
 
     present = np.arange(padded) < count
     present[:count] &= ~missing
-    with jax.enable_x64(True):
-        opened = Opened(jax.tree.map(place, arrays), jax.device_put(present, sharding))
+    opened = Opened(jax.tree.map(place, arrays), jax.device_put(present, sharding))
     return opened, block
 
 

@@ -1,0 +1,61 @@
+# Each target does all its own set-up in .venv; nothing else is touched.
+
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: help demo test test-slow lint types rooms check bench proofs clean
+
+help:
+	@echo "make demo       draw the paper's posterior privately, beside one that is not"
+	@echo "make test       run the tests"
+	@echo "make test-slow  run the tests that take minutes"
+	@echo "make check      lint, types and import contracts"
+	@echo "make bench      measure speed against stated peers"
+
+demo: $(READY)
+	@$(BIN)/python -m dpmcmc.experiments.demo
+
+test: $(READY)
+	@$(BIN)/python -m pytest --cov
+
+test-slow: $(READY)
+	@$(BIN)/python -m pytest -m slow
+
+check: lint types rooms
+
+lint: $(READY)
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+
+types: $(READY)
+	@$(BIN)/mypy
+
+rooms: $(READY)
+	@$(BIN)/lint-imports
+
+bench: $(READY)
+	@for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
+
+proofs: $(READY)
+	@$(BIN)/python docs/proofs/sign.py
+
+clean:
+	rm -rf .venv demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+
+$(READY): pyproject.toml constraints.txt
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo "dpmcmc needs Python 3.11 or newer, but there is no '$(PYTHON)' here."; \
+	  echo "Install it, or say where it is: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; \
+	  exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "dpmcmc needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) -V 2>&1)."; \
+	  echo "Install a newer one and say where it is: make PYTHON=python3.11 $(MAKECMDGOALS)"; \
+	  exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
+	  echo "'$(PYTHON)' has no venv module. Install it (Debian: python3-venv) and try again."; \
+	  exit 1; }
+	@echo "Setting up .venv (a few minutes the first time) …"
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	  --constraint constraints.txt --editable '.[dev]'
+	@touch $(READY)
