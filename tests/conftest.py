@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all tests share: repeatable property tests, and one small model."""
 
-import jax.scipy.stats as stats
+from jax.scipy import stats
 import numpy as np
 import pytest
 from hypothesis import settings
