@@ -56,7 +56,7 @@ def seeded_words(seed, stream, chain, count):
 def clipped_steps(ratios, clip):
     """Each ratio as a whole number of steps, as a Python list of integers."""
     integers = []
-    for ratio in np.asarray(ratios, np.float64):
+    for ratio in np.asarray(ratios, np.float64).tolist():
         if math.isnan(ratio):
             integers.append(0)
         else:

@@ -12,7 +12,7 @@ from dpmcmc.arithmetic import PUBLIC_LIMIT
 from dpmcmc.private.laws import bernoulli
 from dpmcmc.private.ratios import Grid, clip_to_grid, sum_of_steps
 
-__all__ = ["Decision", "Evidence", "barker"]
+__all__ = ["Decision", "Evidence", "barker", "log_odds"]
 
 
 class Evidence(NamedTuple):
@@ -65,6 +65,18 @@ def barker(
     ratios = evidence.proposed - evidence.current
     steps = clip_to_grid(ratios, evidence.present, decision.grid)
     total = sum_of_steps(steps, decision.block)
+    odds = log_odds(total, public, decision.grid)
+    return bernoulli(word, odds) & jnp.isfinite(public)
+
+
+def log_odds(total: jax.Array, public: jax.Array, grid: Grid) -> jax.Array:
+    """Turn the integer sum and the public part into the log odds of a bit, in float64.
+
+    Guarantee
+    ---------
+    Each of the three operations rounds at most once. So for two sums of N records
+    that differ by at most 2 · ``grid.steps``, and one public part, the results
+    differ by at most ``arithmetic.log_odds_range(grid.clip, N)``.
+    """
     limited = jnp.clip(public.astype(jnp.float64), -PUBLIC_LIMIT, PUBLIC_LIMIT)
-    log_odds = total.astype(jnp.float64) * decision.grid.step + limited
-    return bernoulli(word, log_odds) & jnp.isfinite(public)
+    return total.astype(jnp.float64) * grid.step + limited
