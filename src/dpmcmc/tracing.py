@@ -1,10 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""Calling a user's function under a stated precision, with errors that help."""
+"""Tracing a user's functions: their shapes, and errors that help."""
 
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -12,14 +11,7 @@ import jax.numpy as jnp
 
 from dpmcmc.errors import InputError
 
-__all__ = ["as_float", "doubles", "is_double", "shape_of_result", "show_shapes"]
-
-
-@contextmanager
-def doubles(enabled: bool) -> Iterator[None]:
-    """Trace with or without 64-bit numbers here, leaving the user's setting alone."""
-    with jax.enable_x64(enabled):
-        yield
+__all__ = ["as_float", "is_double", "shape_of_result", "show_shapes"]
 
 
 def is_double(dtype: Any) -> bool:

@@ -123,6 +123,8 @@ class Chains:
                 words,
                 steps,
             )
+            if steps == self._chunk:
+                return released
             return jax.tree.map(lambda leaf: leaf[:steps], released)
 
     def __reduce__(self) -> NoReturn:
