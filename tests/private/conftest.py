@@ -13,12 +13,6 @@ from pathlib import Path
 
 import jax
 import pytest
-from hypothesis import settings
-
-settings.register_profile(
-    "boundary", derandomize=True, deadline=None, database=None, max_examples=100
-)
-settings.load_profile("boundary")
 
 
 @pytest.fixture
