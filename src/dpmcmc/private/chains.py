@@ -93,7 +93,8 @@ class Chains:
         devices: list[jax.Device],
     ) -> None:
         self._model, self._mover, self._tape = model, mover, tape
-        self._chains, self._chunk, self._position = chains, chunk, 0
+        # the only step of a loop would be compiled, and so rounded, in another way
+        self._chains, self._room, self._position = chains, max(chunk, 2), 0
         with boundary_arithmetic():
             self._opened, block = open_records(records, _dtype(start), devices)
             self._decision = Decision(grid, block)
@@ -123,7 +124,7 @@ class Chains:
                 words,
                 steps,
             )
-            if steps == self._chunk:
+            if steps == self._room:
                 return released
             return jax.tree.map(lambda leaf: leaf[:steps], released)
 
@@ -134,7 +135,7 @@ class Chains:
         """Words of the next steps, padded to a whole chunk with zeros."""
 
         def read(stream: Stream, width: int) -> jax.Array:
-            words = np.zeros((self._chunk, self._chains, width), np.uint64)
+            words = np.zeros((self._room, self._chains, width), np.uint64)
             for chain in range(self._chains):
                 start, count = self._position * width, steps * width
                 stretch = self._tape.words(stream, chain, start, count)
