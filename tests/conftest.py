@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all tests share: repeatable property tests, and one small model."""
 
-from jax.scipy import stats
 import numpy as np
 import pytest
 from hypothesis import settings
+from jax.scipy import stats
 
 import dpmcmc
 

@@ -30,7 +30,7 @@ Draws = Mapping[str, np.ndarray]
 _COLUMNS = ["mean", "sd", "hdi_3%", "hdi_97%", "ess_bulk", "ess_tail", "r_hat"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Posterior:
     """Draws from a posterior, and what they cost.
 
@@ -64,9 +64,9 @@ class Posterior:
         draws for a number, it is NaN.
         """
         with _quiet_arviz() as az:
-            data = self.to_arviz()
-            statistics = az.summary(data, round_to="none")[_COLUMNS[:-1]]
-            posterior = data.posterior
+            data: Any = self.to_arviz()
+            posterior = data.posterior[list(self.draws)]  # in the order of θ
+            statistics = az.summary(posterior, round_to="none")[_COLUMNS[:-1]]
             if posterior.sizes["chain"] == 1:
                 posterior = _halves(posterior)
             r_hat = az.summary(posterior, round_to="none", kind="diagnostics")["r_hat"]
@@ -79,6 +79,7 @@ class Posterior:
             "privacy_statement": self.statement.text,
             "dpmcmc_statement": self.statement.to_json(),
             "dpmcmc_settings": json.dumps(dict(self.settings)),
+            "dpmcmc_parameters": json.dumps(list(self.draws)),
         }
         groups = {
             "posterior": dict(self.draws),
@@ -87,13 +88,16 @@ class Posterior:
         if self.warmup_accepted.shape[1]:
             groups["warmup_posterior"] = dict(self.warmup_draws)
             groups["warmup_sample_stats"] = {"accepted": self.warmup_accepted}
-        return _arviz().from_dict(
-            **groups,
-            save_warmup=True,
-            attrs=attributes,
-            posterior_attrs=attributes,
-            sample_stats_attrs=attributes,
-        )
+        with _quiet_arviz() as az:
+            return az.from_dict(
+                **groups,
+                save_warmup=True,
+                attrs=attributes,
+                posterior_attrs=attributes,
+                posterior_warmup_attrs=attributes,
+                sample_stats_attrs=attributes,
+                sample_stats_warmup_attrs=attributes,
+            )
 
     def save(self, path: str | Path) -> None:
         """Write draws and statement to a netCDF file that `load` and ArviZ read."""
@@ -108,14 +112,28 @@ class Posterior:
         InputError
             If the file is missing, damaged, or was not written by `save`.
         """
-        data = _read(Path(path))
+        if not Path(path).is_file():
+            raise InputError(f"there is no file {path}. Give a file that was saved.")
+        try:
+            return cls._read(path)
+        except Exception:  # whatever a damaged file may cause
+            raise InputError(
+                f"{path} is not a posterior that dpmcmc saved, or it is damaged. Give "
+                "a file written by Posterior.save, or make it again from a copy."
+            ) from None
+
+    @classmethod
+    def _read(cls, path: str | Path) -> "Posterior":
+        data = _arviz().from_netcdf(str(path), engine="h5netcdf")
         posterior, stats = data.posterior, data.sample_stats
         warm_up = getattr(data, "warmup_posterior", posterior.isel(draw=slice(0)))
         warm_stats = getattr(data, "warmup_sample_stats", stats.isel(draw=slice(0)))
+        # The file sorts the parameters by name; θ may have another order.
+        names = json.loads(data.attrs["dpmcmc_parameters"])
         return cls(
-            draws=_variables(posterior),
+            draws={name: posterior[name].to_numpy() for name in names},
             accepted=stats["accepted"].to_numpy().astype(bool),
-            warmup_draws=_variables(warm_up),
+            warmup_draws={name: warm_up[name].to_numpy() for name in names},
             warmup_accepted=warm_stats["accepted"].to_numpy().astype(bool),
             statement=Statement.from_json(data.attrs["dpmcmc_statement"]),
             settings=MappingProxyType(json.loads(data.attrs["dpmcmc_settings"])),
@@ -158,11 +176,14 @@ def _arviz() -> Any:
 def _quiet_arviz() -> Iterator[Any]:
     """ArviZ without its remarks on chains too short for a diagnostic."""
     az = _arviz()
-    logger = logging.getLogger("arviz")
+    # A logger of its own, which logging.getLogger does not know.
+    logger = getattr(az, "_log", logging.getLogger("arviz"))
     before = logger.level
     logger.setLevel(logging.ERROR)
     try:
-        yield az
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield az
     finally:
         logger.setLevel(before)
 
@@ -176,24 +197,6 @@ def _halves(posterior: Any) -> Any:
         for chain, part in enumerate(parts)
     ]
     return xarray.concat(named, dim="chain")
-
-
-def _read(path: Path) -> Any:
-    if not path.is_file():
-        raise InputError(f"there is no file {path}. Give a file that was saved.")
-    try:
-        data = _arviz().from_netcdf(str(path), engine="h5netcdf")
-        data.attrs["dpmcmc_statement"]
-    except (OSError, KeyError, ValueError, RuntimeError):
-        raise InputError(
-            f"{path} is not a posterior that dpmcmc saved, or it is damaged. Give a "
-            "file written by Posterior.save, or make it again from a copy."
-        ) from None
-    return data
-
-
-def _variables(dataset: Any) -> dict[str, np.ndarray]:
-    return {str(name): array.to_numpy() for name, array in dataset.data_vars.items()}
 
 
 def _table(summary: "pandas.DataFrame") -> list[str]:

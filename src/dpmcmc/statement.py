@@ -5,6 +5,7 @@
 import json
 import math
 from dataclasses import asdict, dataclass
+from decimal import ROUND_CEILING, Context, Decimal
 
 __all__ = ["Statement", "round_up"]
 
@@ -98,11 +99,12 @@ class Statement:
 
 def round_up(value: float, digits: int = 4) -> str:
     """Show a cost with a few significant digits, never less than it is."""
-    if value == 0 or not math.isfinite(value):
+    if not math.isfinite(value):
         return f"{value:g}"
-    unit = 10.0 ** (math.floor(math.log10(abs(value))) - digits + 1)
-    shown = f"{value:.{digits}g}"
-    return shown if float(shown) >= value else f"{value + unit / 2:.{digits}g}"
+    rounded = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(
+        Decimal(value)
+    )
+    return f"{float(rounded):.{digits}g}"
 
 
 def _plural(count: int, word: str) -> str:
