@@ -1,0 +1,85 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""Reading a traced program: which of its numbers come from records, and how."""
+
+import enum
+
+
+class Source(enum.IntEnum):
+    """What a number may tell about the records, from nothing to everything."""
+
+    PUBLIC = 0
+    BIT = 1  # through the outcome of a test
+    SUM = 2  # through a sum of integers over records
+    RECORD = 3  # one number for each record
+
+
+# Operations that act on each entry by itself, or only move whole axes about.
+ENTRYWISE = {
+    *("add", "sub", "mul", "div", "neg", "abs", "integer_pow", "square", "sqrt"),
+    *("exp", "log", "sin", "max", "min", "clamp", "round", "select_n", "is_finite"),
+    *("eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not", "copy"),
+    *("convert_element_type", "broadcast_in_dim", "reshape", "squeeze"),
+}
+
+
+def inner_programs(equation):
+    """The programs that an equation calls, such as a compiled function's."""
+    for value in equation.params.values():
+        for one in value if isinstance(value, tuple | list) else [value]:
+            program = getattr(one, "jaxpr", one)
+            if hasattr(program, "eqns"):
+                yield program
+
+
+def equations(program):
+    """All equations of a program, those of inner programs too."""
+    for equation in program.eqns:
+        yield equation
+        for inner in inner_programs(equation):
+            yield from equations(inner)
+
+
+def trace_sources(program, inputs, records, sums=None):
+    """Follow the records through a program; return the source of each output.
+
+    Fails at an equation that mixes records other than by a sum of integers.
+    ``records`` is the length of the axis of records, which no other axis has. The
+    dtype of each sum over records is appended to ``sums``.
+    """
+    sums = [] if sums is None else sums
+    known = dict(zip(program.invars, inputs, strict=True))
+
+    def source(variable):
+        is_literal = hasattr(variable, "val")
+        return Source.PUBLIC if is_literal else known.get(variable, Source.PUBLIC)
+
+    for equation in program.eqns:
+        sources = [source(variable) for variable in equation.invars]
+        inner = list(inner_programs(equation))
+        if max(sources, default=Source.PUBLIC) <= Source.BIT:
+            results = [max(sources, default=Source.PUBLIC)] * len(equation.outvars)
+        elif inner and equation.primitive.name in ("jit", "pjit", "closed_call"):
+            results = trace_sources(inner[0], sources, records, sums)
+        else:
+            results = [_result(equation, max(sources), records, sums)]
+        known.update(zip(equation.outvars, results, strict=True))
+    return [source(variable) for variable in program.outvars]
+
+
+def _result(equation, worst, records, sums):
+    name, (output,) = equation.primitive.name, equation.outvars
+    dtype, has_records = output.aval.dtype, records in output.aval.shape
+    if worst == Source.RECORD and not has_records:
+        assert name == "reduce_sum", f"{name} takes records together"
+        assert dtype.kind == "i", f"records are summed as {dtype}"
+        sums.append(dtype)
+        return Source.SUM
+    if name == "reduce_sum" and worst == Source.SUM:  # blocks into a total
+        assert dtype.kind == "i", f"sums are added as {dtype}"
+        sums.append(dtype)
+        return Source.SUM
+    assert name in ENTRYWISE, f"{name} may mix records: look at it"
+    if worst == Source.SUM and name == "lt":
+        return Source.BIT
+    return worst

@@ -1,0 +1,261 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""The boundary as a whole: who may open records, and what a step does to them."""
+
+import ast
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from programs import Source, trace_sources
+
+import dpmcmc
+from dpmcmc import private
+from dpmcmc.model import Model
+from dpmcmc.private import Chains, Grid, Records, Tape
+from dpmcmc.private import chains as chains_module
+from dpmcmc.proposals import RandomWalk
+
+PACKAGE = Path(dpmcmc.__file__).parent
+BOUNDARY = PACKAGE / "private"
+OUTSIDE = sorted(p for p in PACKAGE.rglob("*.py") if BOUNDARY not in p.parents)
+INSIDE = sorted(BOUNDARY.rglob("*.py"))
+
+EXPORTED = {"Chains", "Grid", "Records", "Released", "Tape"}
+INNER_NAMES = {
+    *("_SEALED", "open_records", "Opened", "_host_arrays", "read_column"),
+    *("_opened", "_state", "_tape", "_Tape__key", "__key", "_decision"),
+    *("Evidence", "barker", "clip_to_grid", "sum_of_steps", "chacha20_words"),
+}
+
+
+def test_the_door_of_the_boundary_is_as_wide_as_reviewed():
+    """A new name at the door is a decision about privacy: review it, then add it."""
+    assert set(private.__all__) == EXPORTED
+    inside = {p.stem for p in INSIDE}
+    public = {name for name in vars(private) if not name.startswith("_")}
+    assert public - inside == EXPORTED
+
+
+def names_used(tree):
+    """Every name, attribute, keyword and text that a module writes down."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.alias):
+            yield from node.name.split(".")
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def faults_of(source):
+    """How a module outside reaches past the door of the boundary, if it does."""
+    tree, faults = ast.parse(source), []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            faults += [a.name for a in node.names if "private" in a.name.split(".")]
+        if isinstance(node, ast.ImportFrom):
+            module = "." * node.level + (node.module or "")
+            names = {alias.name for alias in node.names}
+            if module == "dpmcmc.private":
+                faults += sorted(names - EXPORTED)
+            elif "private" in module.split(".") or "private" in names:
+                faults.append(module)
+    return faults + sorted(set(names_used(tree)) & INNER_NAMES)
+
+
+@pytest.mark.parametrize("path", OUTSIDE, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_nothing_outside_reaches_into_the_boundary(path):
+    assert faults_of(path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import dpmcmc.private.records",
+        "import dpmcmc.private",
+        "from dpmcmc import private",
+        "from . import private",
+        "from .private import Records",
+        "from dpmcmc.private.records import Records",
+        "from dpmcmc.private import records",
+        "from dpmcmc.private import *",
+        "from dpmcmc.private import Records, open_records",
+        "import sys; sys.modules['x']._SEALED",
+        "getattr(chains, '_opened')",
+        "chains._state.cache",
+    ],
+)
+def test_a_module_that_reaches_in_is_found(source):
+    assert faults_of(source)
+
+
+def test_a_module_that_keeps_out_is_not():
+    assert faults_of("from dpmcmc.private import Chains, Records\nimport jax") == []
+    assert len(OUTSIDE) > 5
+
+
+# Sums over records
+
+
+REDUCTIONS = {
+    *("sum", "mean", "dot", "matmul", "vdot", "inner", "einsum", "tensordot", "psum"),
+    *("cumsum", "prod", "var", "std", "average", "nansum", "logsumexp", "median"),
+    *("max", "min", "amax", "amin", "sort", "argmax", "argmin", "quantile", "norm"),
+    *("trace", "convolve", "histogram", "bincount", "segment_sum", "nanmean"),
+}
+
+
+def test_only_one_function_of_the_boundary_adds_records_up():
+    """By the text: calls of jnp, np and lax that take many numbers together."""
+    found = []
+    for path in INSIDE:
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(function, ast.FunctionDef):
+                found += [
+                    (path.name, function.name, node.func.attr)
+                    for node in ast.walk(function)
+                    if isinstance(node, ast.Call)
+                    and isinstance(node.func, ast.Attribute)
+                    and node.func.attr in REDUCTIONS
+                ]
+                found += [
+                    (path.name, function.name, "@")
+                    for node in ast.walk(function)
+                    if isinstance(node, ast.MatMult)
+                ]
+    assert found == [("ratios.py", "sum_of_steps", "sum")] * 2
+
+
+def test_the_boundary_draws_from_no_other_randomness():
+    """The tape alone: no generator of JAX, NumPy or Python stands in its text."""
+    for path in INSIDE:
+        words = set(names_used(ast.parse(path.read_text(encoding="utf-8"))))
+        assert not words & {"random", "secrets", "default_rng", "PRNGKey"}
+        assert path.name == "tape.py" or "urandom" not in words
+
+
+def test_the_boundary_prints_logs_and_writes_nothing():
+    for path in INSIDE:
+        words = set(names_used(ast.parse(path.read_text(encoding="utf-8"))))
+        assert not words & {"print", "logging", "warnings", "warn", "open", "callback"}
+
+
+COUNT = 1021  # a prime, so that no other axis has its length
+
+
+def sources_of_step(count=COUNT, dtype="float32", log_likelihood=None, chains=3):
+    """Trace one step and follow the records through it."""
+
+    def quadratic(theta, record):
+        return -0.5 * (record["x"] - theta["mean"]) ** 2 + jnp.exp(theta["other"])
+
+    model = Model(
+        log_likelihood or quadratic,
+        lambda theta: -(theta["mean"] ** 2),
+        {"mean": 0.0, "other": 0.0},
+    )
+    with jax.enable_x64(True):
+        start = {"mean": jnp.zeros((), dtype), "other": jnp.zeros((), dtype)}
+        running = Chains(
+            model,
+            Records({"x": np.zeros(count)}),
+            RandomWalk(0.1).fit(start),
+            Grid(0.01),
+            Tape.seeded(1),
+            start=start,
+            chains=chains,
+            chunk=2,
+            devices=jax.devices()[:1],
+        )
+        words = jax.tree.map(lambda leaf: leaf[0], running._read_tape(2))
+        arguments = running._opened, running._state, words
+
+        def step(*given):
+            decision, mover = running._decision, running._mover
+            return chains_module._step(model, decision, mover, *given)
+
+        program, shape = jax.make_jaxpr(step, return_shape=True)(*arguments)
+    sealed = jax.tree.map(lambda _: Source.PUBLIC, arguments)
+    opened = jax.tree.map(lambda _: Source.RECORD, arguments[0])
+    state = sealed[1]._replace(cache=Source.RECORD)
+    inputs = jax.tree.leaves((opened, state, sealed[2]))
+    sums = []
+    outputs = trace_sources(program.jaxpr, inputs, count, sums)
+    return jax.tree.unflatten(jax.tree.structure(shape), outputs), sums
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_step_releases_nothing_but_what_a_bit_tells(dtype):
+    """In the traced program: records are mixed by integer sums alone.
+
+    The bit, the points and the priors depend on the records only through the
+    outcome of a comparison; the cache alone holds numbers of records.
+    """
+    (state, accepted), sums = sources_of_step(dtype=dtype)
+    assert accepted == Source.BIT
+    assert set(jax.tree.leaves(state.theta)) == {Source.BIT}
+    assert state.log_prior == Source.BIT
+    assert state.cache == Source.RECORD
+    assert [str(kind) for kind in sums] == ["int32", "int64"]
+
+
+def test_a_step_that_adds_floats_over_records_is_found(monkeypatch):
+    def floats(steps, block):
+        return jnp.sum(steps.astype(jnp.float32), axis=-1)
+
+    monkeypatch.setattr("dpmcmc.private.barker.sum_of_steps", floats)
+    with pytest.raises(AssertionError, match="summed as float32"):
+        sources_of_step()
+
+
+def test_a_step_that_mixes_records_is_found(monkeypatch):
+    inner = chains_module._log_likelihoods
+
+    def centred(model, opened, theta):
+        cache = inner(model, opened, theta)
+        return cache - jnp.max(cache, axis=-1, keepdims=True)
+
+    monkeypatch.setattr(chains_module, "_log_likelihoods", centred)
+    with pytest.raises(AssertionError, match="takes records together"):
+        sources_of_step()
+
+
+def test_a_step_that_shifts_records_is_found(monkeypatch):
+    inner = chains_module._log_likelihoods
+
+    def shifted(model, opened, theta):
+        return jnp.cumsum(inner(model, opened, theta), axis=-1)
+
+    monkeypatch.setattr(chains_module, "_log_likelihoods", shifted)
+    with pytest.raises(AssertionError, match="may mix records"):
+        sources_of_step()
+
+
+def test_a_step_that_moves_by_the_sum_is_found(monkeypatch):
+    """A point that takes in the log odds themselves, not their bit."""
+    inner = chains_module.barker
+
+    def leaking(evidence, public, word, decision):
+        bit = inner(evidence, public, word, decision)
+        leak = jnp.sum(evidence.present.astype(jnp.int32)) > 3
+        return bit | leak
+
+    monkeypatch.setattr(chains_module, "barker", leaking)
+    (state, accepted), _ = sources_of_step()
+    assert accepted == Source.SUM
+    assert Source.SUM in jax.tree.leaves(state.theta)
+
+
+def test_a_record_sees_no_other_record():
+    """The user's function under vmap: it has no axis of records to sum over."""
+
+    def mean_of_all(theta, record):
+        return theta["mean"] * jax.lax.pmean(record["x"], "records")
+
+    with pytest.raises(NameError, match="records"):
+        sources_of_step(log_likelihood=mean_of_all)
