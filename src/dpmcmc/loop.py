@@ -4,6 +4,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from types import MappingProxyType
 from typing import Any, Literal
@@ -19,6 +20,7 @@ from dpmcmc.private import Chains, Grid, Records, Released, Tape
 from dpmcmc.progress import steps_bar
 from dpmcmc.proposals import Mover, Proposal
 from dpmcmc.statement import Statement
+from dpmcmc.tracing import shape_of_result, show_shapes
 
 __all__ = ["Precision", "Run", "prepare", "run_chains"]
 
@@ -67,7 +69,11 @@ def prepare(
         )
     work = len(records) * chains
     default_chunk = int(np.clip(_RECORDS_A_CHUNK // work, 1, 1000))
-    chunk = require_count("chunk", default_chunk if chunk is None else chunk, "")
+    chunk = require_count(
+        "chunk",
+        default_chunk if chunk is None else chunk,
+        "Give None for a fitting one.",
+    )
     dtype = _dtype(precision)
     if not isinstance(model, Model):
         raise InputError(
@@ -75,9 +81,9 @@ def prepare(
             "from a log-likelihood of one record, a prior, and a place to start."
         )
     with jax.enable_x64(dtype == "float64"):
-        start = jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype), model.initial)
+        start = _start(model, dtype)
         check_model(model, start, records.shape_of_one(dtype))
-        mover = proposal.fit(start)
+        mover = _mover(proposal, start)
     _names(start)
     return Run(
         model,
@@ -89,7 +95,7 @@ def prepare(
         steps,
         warmup,
         min(chunk, steps),
-        tuple(devices or jax.local_devices()),
+        _devices(devices),
     )
 
 
@@ -172,18 +178,88 @@ def _settings(run: Run) -> Mapping[str, str]:
 
 def _names(theta: Any) -> list[str]:
     """Name each parameter by its place in θ."""
-    paths = [path for path, _ in jax.tree_util.tree_leaves_with_path(theta)]
+    paths, leaves = zip(*jax.tree_util.tree_leaves_with_path(theta), strict=True)
     names = [
         jax.tree_util.keystr(path, simple=True, separator=".") or "theta"
         for path in paths
     ]
+    axes = {
+        f"{name}_dim_{axis}"
+        for name, leaf in zip(names, leaves, strict=True)
+        for axis in range(np.ndim(leaf))
+    }
     for name in names:
-        if name in {"chain", "draw"} or "/" in name or names.count(name) > 1:
+        taken = name in {"chain", "draw", *axes} or names.count(name) > 1
+        if taken or "/" in name:
             raise InputError(
                 f"a parameter of θ is named {name!r}; names must differ from each "
-                "other, from 'chain' and 'draw', and hold no '/'. Rename it."
+                "other, from 'chain', 'draw' and ArviZ's names of axes, such as "
+                "'x_dim_0', and hold no '/'. Rename it."
             )
     return names
+
+
+def _start(model: Model, dtype: str) -> Any:
+    """The starting point in the chain's precision, if it can be a point at all."""
+    with np.errstate(over="ignore"):
+        start = jax.tree.map(lambda leaf: np.asarray(leaf, dtype), model.initial)
+    for path, leaf in jax.tree_util.tree_leaves_with_path(start):
+        if leaf.size == 0 or not np.all(np.isfinite(leaf)):
+            wrong = "not finite" if leaf.size else "empty"
+            raise InputError(
+                f"initial{jax.tree_util.keystr(path)} is {wrong} in {dtype}; it must "
+                "hold finite numbers, at least one. Choose another place to start."
+            )
+    return jax.tree.map(jnp.asarray, start)
+
+
+class _NoNoise:
+    """Stands in for the tape while a proposal is checked: every number is 0.5."""
+
+    def normals(self, count: int) -> jax.Array:
+        return jnp.full(count, 0.5)
+
+    uniforms = normals
+
+
+def _mover(proposal: Proposal, start: Any) -> Mover:
+    """Fit a proposal to θ, and refuse one whose points are not like θ."""
+    if isinstance(proposal, type) or not callable(getattr(proposal, "fit", None)):
+        raise InputError(
+            f"proposal is a {type(proposal).__name__}; it must be a proposal, such as "
+            "dpmcmc.RandomWalk(scale=0.1)."
+        )
+    mover = proposal.fit(start)
+    proposed, log_ratio = shape_of_result("proposal", partial(_propose, mover), start)
+    if _shapes(proposed) != _shapes(start) or _shapes(log_ratio) != _shapes(0.0):
+        raise InputError(
+            f"proposal suggests {show_shapes(proposed)} with a log-ratio of "
+            f"{show_shapes(log_ratio)}, but θ is {show_shapes(start)}; it must suggest "
+            "a point of the structure and shapes of θ, with one number as log-ratio."
+        )
+    return mover
+
+
+def _propose(mover: Mover, theta: Any) -> tuple[Any, Any]:
+    proposed, log_ratio = mover.propose(theta, _NoNoise())
+    return proposed, log_ratio
+
+
+def _shapes(tree: Any) -> tuple[Any, list[tuple[int, ...]]]:
+    return jax.tree.structure(tree), [jnp.shape(leaf) for leaf in jax.tree.leaves(tree)]
+
+
+def _devices(devices: Sequence[jax.Device] | None) -> tuple[jax.Device, ...]:
+    if devices is None:
+        return tuple(jax.local_devices())
+    chosen = tuple(devices) if isinstance(devices, Sequence) else ()
+    real = all(isinstance(device, jax.Device) for device in chosen)
+    if not chosen or not real or len(set(chosen)) < len(chosen):
+        raise InputError(
+            f"devices is {devices!r}; it must be a sequence of different JAX devices, "
+            "such as jax.local_devices(). Give None for all local devices."
+        )
+    return chosen
 
 
 def _dtype(precision: Precision | None) -> str:
@@ -191,6 +267,7 @@ def _dtype(precision: Precision | None) -> str:
         return str(jnp.result_type(float))
     if precision not in ("float32", "float64"):
         raise InputError(
-            f"precision is {precision!r}; it must be 'float32' or 'float64'."
+            f"precision is {precision!r}; it must be 'float32' or 'float64'. Give "
+            "None to follow JAX's setting."
         )
     return precision

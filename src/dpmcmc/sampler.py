@@ -6,6 +6,7 @@
 for simulated or public records, for reference chains, and for seeds.
 """
 
+import math
 from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
@@ -103,7 +104,9 @@ def sample(
     looking at the records. It holds whether or not the chain has converged.
     """
     delta = require_probability("delta", delta, "Choose it well below 1/N.")
-    clip = require_positive("clip", clip, "Choose the largest ratio a record may have.")
+    clip = _clip(
+        clip, _MOST_PRIVATE_CLIP, "Choose the largest ratio a record may have."
+    )
     chains = require_count("chains", chains, "One chain makes most of a budget.")
     sealed = records if isinstance(records, Records) else Records(records)
     bit = BarkerBit(clip=clip, records=len(sealed))
@@ -119,6 +122,12 @@ def sample(
     )
     event = SelfComposedDpEvent(bit, run.chains * run.steps)
     certificate = certify_epsilon(event, delta)
+    if not math.isfinite(certificate.epsilon):
+        raise InputError(
+            f"no ε can be proven for {event.count:,} bits at clip {clip:g} with δ = "
+            f"{delta:g}. Choose a smaller clip, fewer steps or chains, or a larger δ; "
+            "for records that are not sensitive, sample_not_private needs no budget."
+        )
     statement = Statement(
         epsilon=certificate.epsilon,
         delta=certificate.delta,
@@ -170,7 +179,7 @@ def sample_not_private(
         grid = Grid.unclipped(len(sealed))
         reasons.append("no clip bounds the influence of a record")
     else:
-        grid = Grid(require_positive("clip", clip, "Give None for no clip."))
+        grid = Grid(_clip(clip, _MOST_CLIP, "Give None for no clip."))
     if seed is not None:
         seed = require_count("seed", seed, "Give None for a fresh tape.", least=0)
         reasons.append("the randomness can be made again from a seed")
@@ -193,13 +202,27 @@ def sample_not_private(
     return run_chains(run, grid, tape, statement, progress)
 
 
+_LEAST_CLIP, _MOST_CLIP, _MOST_PRIVATE_CLIP = 1e-30, 1e30, 100.0
+"""Clips whose grid float32 can hold; and beyond which no bit hides a record."""
+
+
+def _clip(clip: float, most: float, advice: str) -> float:
+    clip = require_positive("clip", clip, advice)
+    if not _LEAST_CLIP <= clip <= most:
+        raise InputError(
+            f"clip is {clip:g}; it must lie between {_LEAST_CLIP:g} and {most:g}. "
+            f"{advice}"
+        )
+    return clip
+
+
 def _steps_for_budget(bit: BarkerBit, epsilon: float, delta: float, chains: int) -> int:
     epsilon = require_positive("epsilon", epsilon, "Common budgets are 0.1 to 10.")
     bits = most_steps(bit, epsilon, delta)
     if bits < chains:
         raise InputError(
             f"the budget ε = {epsilon:g}, δ = {delta:g} buys {bits} bits at clip "
-            f"{bit.clip:g}, fewer than one step of each of {chains} chains. Choose a "
+            f"{bit.clip:g}, but one step of each chain needs {chains}. Choose a "
             "smaller clip, a larger budget, or fewer chains."
         )
     return bits // chains
