@@ -6,16 +6,27 @@ from dpmcmc.accounting.certify import (
     Certificate,
     certify_delta,
     certify_epsilon,
-    most_steps,
 )
+from dpmcmc.accounting.filter import ZcdpFilter
 from dpmcmc.accounting.full_data import BarkerBit
+from dpmcmc.accounting.gaussian_barker import GaussianBarkerBit
+from dpmcmc.accounting.gaussian_release import GaussianDpEvent
+from dpmcmc.accounting.inversions import largest_clip, most_steps
+from dpmcmc.accounting.logistic_minibatch import LogisticMinibatchBit
+from dpmcmc.accounting.minibatch import MinibatchBit
 from dpmcmc.accounting.registry import UnsupportedEventError
 
 __all__ = [
     "BarkerBit",
     "Certificate",
+    "GaussianBarkerBit",
+    "GaussianDpEvent",
+    "LogisticMinibatchBit",
+    "MinibatchBit",
     "UnsupportedEventError",
+    "ZcdpFilter",
     "certify_delta",
     "certify_epsilon",
+    "largest_clip",
     "most_steps",
 ]

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["STEP_ROUNDING", "BlockTable", "bounded_range_table", "extend"]
+__all__ = ["STEP_ROUNDING", "BlockTable", "bounded_range_table", "widen"]
 
 Array = NDArray[np.float64]
 
@@ -34,7 +34,7 @@ class BlockTable:
         The distance h of lattice points.
     values
         Entry k holds δ at ε = −L for L = −(n h), …, n h: the profile of k bits,
-        from the largest ε to the smallest. Outside, δ is 0 or 1 − e^ε.
+        from the largest ε to the smallest.
     rounding
         What one bit may have added to the error of every value.
     """
@@ -44,11 +44,17 @@ class BlockTable:
     rounding: float = STEP_ROUNDING
 
 
-def extend(values: Array, step: float, more: int) -> Array:
-    """Continue a profile by its exact values: 0 to the left, 1 − e^−L to the right."""
+def widen(values: Array, step: float, left: int, right: int) -> Array:
+    """Continue values beyond their lattice by upper bounds.
+
+    Values rise with L, so to the left the edge is a bound. To the right, values are
+    steepest at slope −1 in e^−L. Where the lattice ends at the reach of the losses,
+    both are exact.
+    """
     half = (len(values) - 1) // 2
-    right = -np.expm1(-step * np.arange(half + 1, half + more + 1))
-    return np.concatenate([np.zeros(more), values, right])
+    fall = math.exp(-half * step) * -np.expm1(-step * np.arange(1, right + 1))
+    after = np.minimum(1.0, values[-1] + fall)
+    return np.concatenate([np.full(left, values[0]), values, after])
 
 
 @functools.lru_cache(maxsize=16)
@@ -73,7 +79,8 @@ def bounded_range_table(eta: float, longest: int, cells: int) -> BlockTable:
     step = math.nextafter(eta / cells, math.inf)
     values = [np.zeros(1)]
     for _ in range(longest):
-        values.append(_advance(extend(values[-1], step, 2 * cells), step, cells))
+        wide = widen(values[-1], step, 2 * cells, 2 * cells)
+        values.append(_advance(wide, step, cells))
     return BlockTable(step, tuple(values))
 
 

@@ -3,8 +3,9 @@
 """The certified cost: the smallest bound among all valid accountants."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from dp_accounting import dp_event
 
@@ -14,13 +15,16 @@ from dpmcmc.accounting.registry import (
     Accountant,
     Curve,
     Leaves,
+    NotApplicableError,
     flatten,
     require_supported,
     total_slack,
 )
 
-__all__ = ["Certificate", "certify_delta", "certify_epsilon", "most_steps"]
+__all__ = ["Certificate", "certify_delta", "certify_epsilon", "fits"]
 
+_SMALLEST = 1e-15
+_CLOSE = 1e-10
 _NOTHING = "nothing was released"
 _NOT_PRIVATE = "a stage released records without any privacy"
 
@@ -73,12 +77,9 @@ def certify_epsilon(event: dp_event.DpEvent, delta: float) -> Certificate:
     if dp_event.NonPrivateDpEvent() in leaves:
         return Certificate(math.inf, delta, _NOT_PRIVATE, ())
     require_supported(leaves)
-    slack = total_slack(leaves)
-    found = tuple(
-        (a.name, _epsilon(a.curve(leaves), delta, slack), a.note)
-        for a in _usable(leaves)
+    epsilon, name, found = _smallest(
+        leaves, lambda curve, slack: _epsilon(curve, delta, slack)
     )
-    name, epsilon, _ = min(found, key=lambda entry: entry[1])
     return Certificate(epsilon, delta, name, found)
 
 
@@ -98,63 +99,57 @@ def certify_delta(event: dp_event.DpEvent, epsilon: float) -> Certificate:
     if dp_event.NonPrivateDpEvent() in leaves:
         return Certificate(float(epsilon), 1.0, _NOT_PRIVATE, ())
     require_supported(leaves)
-    slack = total_slack(leaves)
-    found = tuple(
-        (a.name, _delta(a.curve(leaves), epsilon, slack), a.note)
-        for a in _usable(leaves)
+    delta, name, found = _smallest(
+        leaves, lambda curve, slack: _delta(curve, epsilon, slack)
     )
-    name, delta, _ = min(found, key=lambda entry: entry[1])
-    return Certificate(float(epsilon), delta, name, found)
+    return Certificate(float(epsilon), min(1.0, delta), name, found)
 
 
-def most_steps(bit: dp_event.DpEvent, epsilon: float, delta: float) -> int:
-    """Return the most repetitions of an event whose certified cost fits a budget.
-
-    Parameters
-    ----------
-    bit
-        The event of one step.
-    epsilon, delta
-        The budget.
-
-    Returns
-    -------
-    int
-        The number of steps, rounded down; 0 if not even one step fits.
+def fits(event: dp_event.DpEvent, epsilon: float, delta: float) -> bool:
+    """Say whether the released events are proved to be within a budget.
 
     Guarantee
     ---------
-    ``certify_delta`` of that many repetitions at ε is at most δ.
+    True only if the release is (ε, δ)-differentially private. It stops at the first
+    accountant that proves it, which makes it faster than a certificate.
     """
-    epsilon = errors.require_positive("epsilon", epsilon, "Give the budget's ε.")
-    delta = errors.require_probability("delta", delta, "1e-6 is a common choice.")
-    require_supported(flatten(bit))
-
-    def fits(steps: int) -> bool:
-        leaves = flatten(dp_event.SelfComposedDpEvent(bit, steps))
-        slack = total_slack(leaves)
-        return any(
-            _delta(a.curve(leaves), epsilon, slack) <= delta
-            for a in _usable(leaves)
-            if a.sharp
-        )
-
-    fitting, above = 0, 1
-    while fits(above):
-        fitting, above = above, 2 * above
-        if above > _MOST:
-            return _MOST
-    while above - fitting > 1:
-        middle = (fitting + above) // 2
-        fitting, above = (middle, above) if fits(middle) else (fitting, middle)
-    return fitting
+    leaves = flatten(event)
+    if dp_event.NonPrivateDpEvent() in leaves:
+        return False
+    if not leaves:
+        return True
+    require_supported(leaves)
+    slack = total_slack(leaves)
+    return any(
+        curve is not None and _delta(curve, epsilon, slack) <= delta
+        for _, curve, _ in _offers(leaves, sharp=True)
+    )
 
 
-_MOST = 10**9
+def _smallest(
+    leaves: Leaves, cost: Callable[[Curve, float], float]
+) -> tuple[float, str, tuple[tuple[str, float, str], ...]]:
+    """Return the smallest cost that certifies, whose it is, and all costs."""
+    found, certifying = [], []
+    for accountant, curve, note in _offers(leaves):
+        slack = total_slack(leaves) if accountant.charged else 0.0
+        value = math.inf if curve is None else cost(curve, slack)
+        found.append((accountant.name, value, note))
+        if accountant.charged:
+            certifying.append((value, accountant.name))
+    return *min(certifying), tuple(found)
 
 
-def _usable(leaves: Leaves) -> Iterable[Accountant[object]]:
-    return (a for a in ACCOUNTANTS.values() if a.supports(leaves))
+def _offers(
+    leaves: Leaves, *, sharp: bool = False
+) -> Iterable[tuple[Accountant[Any], Curve | None, str]]:
+    """Ask every accountant that knows all events; a curve, or why there is none."""
+    for accountant in ACCOUNTANTS.values():
+        if accountant.supports(leaves) and (accountant.sharp or not sharp):
+            try:
+                yield accountant, accountant.curve(leaves), accountant.note
+            except NotApplicableError as reason:
+                yield accountant, None, str(reason)
 
 
 def _delta(curve: Curve, epsilon: float, slack: float) -> float:
@@ -163,27 +158,24 @@ def _delta(curve: Curve, epsilon: float, slack: float) -> float:
 
 
 def _epsilon(curve: Curve, delta: float, slack: float) -> float:
-    """Find the smallest ε with δ(ε) + τ (1 + e^ε) ≤ δ, then round it up.
+    """Find the smallest ε with δ(ε) + τ (1 + e^ε) ≤ δ, rounded up.
 
-    Starting below the solution, each ε leaves a smaller rest of δ for the curve, so
-    the iterates rise to the smallest solution; a last step makes it valid.
+    The curve alone, with the least slack, gives a lower end. From there the search
+    widens until the slack fits as well, and then narrows from the valid side.
     """
-    epsilon = 0.0
-    for _ in range(_ITERATIONS):
-        left = delta - slack * (1 + math.exp(min(epsilon, 700)))
-        if left <= 0:
+    low = curve.epsilon(delta - 2 * slack)
+    if math.isinf(low) or _delta(curve, low, slack) <= delta:
+        return low
+    width = _SMALLEST * (1 + low)
+    while _delta(curve, low + width, slack) > delta:
+        width *= 4
+        if width > 1 + low:
             return math.inf
-        following = curve.epsilon(left)
-        if following <= epsilon * (1 + 1e-13):
-            break
-        epsilon = following
-    margin = 1e-12
-    while _delta(curve, epsilon, slack) > delta:
-        epsilon = (epsilon + 1e-15) * (1 + margin)
-        margin *= 4
-        if margin > 1:
-            return math.inf
-    return epsilon
-
-
-_ITERATIONS = 60
+    high = low + width
+    while high - low > _CLOSE * high:
+        middle = (low + high) / 2
+        if _delta(curve, middle, slack) > delta:
+            low = middle
+        else:
+            high = middle
+    return high

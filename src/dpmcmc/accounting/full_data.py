@@ -8,24 +8,20 @@ dp-accounting's own ``SelfComposedDpEvent`` and ``ComposedDpEvent``. The adjacen
 the substitution of one record; the number of records is public.
 """
 
-import functools
-
 import attrs
 from dp_accounting import dp_event
 
 from dpmcmc import errors
-from dpmcmc.accounting.blocks import BlockTable, bounded_range_table
+from dpmcmc.accounting.accountants import BLOCKS, SINGLES, ZCDP
+from dpmcmc.accounting.blocks import bounded_range_table
 from dpmcmc.accounting.bounded_range import bounded_range_rho
-from dpmcmc.accounting.losses import BLOCKS, SINGLES, Losses, profile_losses
+from dpmcmc.accounting.chains import compose_blocks, fineness
+from dpmcmc.accounting.losses import Losses
 from dpmcmc.accounting.registry import slack_rule
-from dpmcmc.accounting.zcdp import ZCDP
+from dpmcmc.accounting.singles import singles_table
 from dpmcmc.arithmetic import BIT_SLACK, log_odds_range
 
-__all__ = ["BarkerBit", "block_losses", "compose_blocks"]
-
-_LONGEST = 128
-_CELLS = 16
-_FINEST = 128
+__all__ = ["BarkerBit"]
 
 
 @attrs.frozen
@@ -69,40 +65,11 @@ def _rho(bit: BarkerBit, count: int) -> float:
 
 @SINGLES.rule(BarkerBit)
 def _singles(bit: BarkerBit, count: int) -> Losses:
-    table = bounded_range_table(bit.log_odds_range, _LONGEST, _CELLS)
-    return block_losses(table, 1).repeated(count)
+    table = bounded_range_table(bit.log_odds_range, *fineness(count))
+    return compose_blocks(singles_table(table), count)
 
 
 @BLOCKS.rule(BarkerBit)
 def _blocks(bit: BarkerBit, count: int) -> Losses:
-    longest, cells = _LONGEST, _CELLS
-    # A short chain affords a finer lattice; each lattice refines the next coarser,
-    # so that a longer chain never costs less.
-    while cells < _FINEST and count <= longest // 2:
-        longest, cells = longest // 2, cells * 2
-    table = bounded_range_table(bit.log_odds_range, longest, cells)
+    table = bounded_range_table(bit.log_odds_range, *fineness(count))
     return compose_blocks(table, count)
-
-
-def compose_blocks(table: BlockTable, count: int) -> Losses:
-    """Compose ``count`` bits from the table's longest blocks and one shorter.
-
-    Guarantee
-    ---------
-    Adaptive composition of blocks is dominated by composing their loss
-    distributions, so the result dominates any adaptive play of the bits.
-    """
-    whole, rest = divmod(count, len(table.values) - 1)
-    parts = []
-    if whole:
-        parts.append(block_losses(table, len(table.values) - 1).repeated(whole))
-    if rest:
-        parts.append(block_losses(table, rest))
-    return functools.reduce(Losses.with_other, parts)
-
-
-def block_losses(table: BlockTable, length: int) -> Losses:
-    """Return the loss distribution of one block of the table."""
-    return profile_losses(
-        table.values[length], table.step, 0.0, length * table.rounding
-    )

@@ -17,16 +17,16 @@ import numpy as np
 from dp_accounting.pld import pld_pmf
 from numpy.typing import NDArray
 
-from dpmcmc.accounting.registry import Accountant
-
-__all__ = ["BLOCKS", "SINGLES", "LossCurve", "Losses", "profile_losses"]
+__all__ = ["LossCurve", "Losses", "compose_losses", "profile_losses", "profile_masses"]
 
 Array = NDArray[np.float64]
 
 _ROUNDOFF = 2.0**-53
 _TAIL = 1e-16
 _RELATIVE = 2.0**-30
-_COMMON_POINTS = 2**13
+_COMMON_POINTS = 2**11
+_CLOSE = 1e-10
+_LARGEST = 1e4
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Losses:
     step
         The distance of neighbouring losses.
     norm
-        Euclidean length of the masses, for the rounding of later transforms.
+        At least the Euclidean length of the masses.
     slack
         What must be added to every δ read off the masses.
     """
@@ -50,19 +50,6 @@ class Losses:
     norm: float
     slack: float
 
-    def repeated(self, times: int) -> "Losses":
-        """Compose this many copies.
-
-        Guarantee
-        ---------
-        The masses dominate those of the exact composition up to the slack.
-        """
-        if times == 1:
-            return self
-        pmf = self.pmf.self_compose(times, tail_mass_truncation=_TAIL)
-        error = _transform_rounding(max(pmf.size, self.pmf.size), times, self.norm)
-        return Losses(pmf, self.step, self.norm, times * self.slack + error)
-
     def with_other(self, other: "Losses") -> "Losses":
         """Compose with another distribution on the same lattice.
 
@@ -71,8 +58,10 @@ class Losses:
         The masses dominate those of the exact composition up to the slack.
         """
         pmf = self.pmf.compose(other.pmf, tail_mass_truncation=_TAIL)
-        norm = max(self.norm, other.norm)
-        error = _transform_rounding(max(pmf.size, self.pmf.size), 2, norm)
+        points = 2 * max(pmf.size, self.pmf.size, other.pmf.size)
+        error = _transform_rounding(points, 3 * math.sqrt(points) * self.norm)
+        error += _transform_rounding(points, 3 * math.sqrt(points) * other.norm)
+        norm = min(self.norm, other.norm)
         return Losses(pmf, self.step, norm, self.slack + other.slack + error)
 
 
@@ -88,50 +77,80 @@ class LossCurve:
         return min(1.0, max(raw, 0.0) * (1 + _RELATIVE) + self.losses.slack)
 
     def epsilon(self, delta: float) -> float:
-        """Return the smallest ε whose δ, with every error added, is small enough."""
-        room = (delta - self.losses.slack) / (1 + _RELATIVE)
-        if room <= 0:
-            return math.inf
-        return float(self.losses.pmf.get_epsilon_for_delta(room))
+        """Return the smallest ε whose δ, with every error added, is small enough.
+
+        Found by bisection, and rounded up by one part in 10¹⁰.
+        """
+        low, high = 0.0, self.losses.step
+        if self.delta(low) <= delta:
+            return 0.0
+        while self.delta(high) > delta:
+            low, high = high, 2 * high
+            if high > _LARGEST:
+                return math.inf
+        while high - low > _CLOSE * high:
+            middle = (low + high) / 2
+            low, high = (middle, high) if self.delta(middle) > delta else (low, middle)
+        return high
 
 
-def profile_losses(values: Array, step: float, beyond: float, slack: float) -> Losses:
-    """Turn a profile on the lattice −n h … n h into a loss distribution.
+def profile_losses(values: Array, step: float, slack: float, times: int = 1) -> Losses:
+    """Turn a profile on the lattice −n h … n h into losses, composed ``times`` times.
 
     Parameters
     ----------
     values
-        δ at ε = −L for L = −n h, …, n h, convex in e^ε.
+        δ at ε = −L for L = −n h, …, n h, convex in e^ε. The first, at the largest ε,
+        becomes mass of infinite loss.
     step
         The lattice distance h.
-    beyond
-        δ at the largest ε, which becomes mass of infinite loss.
     slack
         How far below the truth the values may lie.
+    times
+        How many copies to compose.
 
     Guarantee
     ---------
     The profile of the masses is at least the chords of the values. Masses that
-    rounding made negative are set to zero, which only adds mass.
+    rounding made negative are set to zero, which only adds mass. The result dominates
+    the exact composition of that many copies up to its slack.
     """
+    masses = profile_masses(values, step)
     half = (len(values) - 1) // 2
+    pmf = pld_pmf.DensePLDPmf(step, -half, masses, float(values[0]), True)
+    norm = float(np.linalg.norm(masses))
+    if times == 1:
+        return Losses(pmf, step, norm, slack)
+    pmf = pmf.self_compose(times, tail_mass_truncation=_TAIL)
+    points = 2 ** math.ceil(math.log2(2 * max(pmf.size, len(masses))))
+    # The power multiplies the error of a frequency by its size to the times − 1.
+    sizes = np.abs(np.fft.rfft(masses, points)) ** (times - 1)
+    length = math.sqrt(2 * float(np.sum(sizes**2)))
+    error = _transform_rounding(points, (times + 2) * length)
+    norm = min(norm, length / math.sqrt(points))
+    return Losses(pmf, step, norm, times * slack + error)
+
+
+def profile_masses(values: Array, step: float) -> Array:
+    """Return the mass at each loss −n h … n h: how the slope of δ in e^ε changes.
+
+    Guarantee
+    ---------
+    No mass is below the exact second difference of the values.
+    """
     deltas = values[::-1]
     drops = -np.diff(deltas)
-    # Mass at loss i h: what the slope loses there, as P and as Q weigh it.
     from_left = drops / -math.expm1(-step)
-    to_right = drops / math.expm1(step)
-    masses = np.zeros(len(values))
+    masses = np.zeros(len(deltas))
     masses[0] = 1 - deltas[0]
     masses[1:] += from_left
-    masses[:-1] -= to_right
+    masses[:-1] -= drops / math.expm1(step)
     # The subtraction rounds in proportion to its terms; rounding is added back.
     masses[1:] += 4 * _ROUNDOFF * from_left
-    masses = np.maximum(masses, 0.0)
-    pmf = pld_pmf.DensePLDPmf(step, -half, masses, beyond, True)
-    return Losses(pmf, step, float(np.linalg.norm(masses)), slack)
+    return np.maximum(masses, 0.0)
 
 
-def _combine(pieces: Sequence[Losses]) -> LossCurve:
+def compose_losses(pieces: Sequence[Losses]) -> LossCurve:
     """Compose the loss distributions of all stages.
 
     Guarantee
@@ -169,24 +188,16 @@ def _moved(piece: Losses, step: float, half: int) -> Losses:
     epsilons = step * np.arange(-half, half + 1)
     deltas = np.array([piece.pmf.get_delta_for_epsilon(e) for e in epsilons])
     deltas = np.clip(deltas, np.maximum(0.0, -np.expm1(epsilons)), 1.0)
-    return profile_losses(deltas[::-1], step, float(deltas[-1]), piece.slack)
+    return profile_losses(deltas[::-1], step, piece.slack)
 
 
-def _transform_rounding(points: int, times: int, norm: float) -> float:
-    """Bound the sum of all rounding errors of composing by Fourier transforms.
+def _transform_rounding(points: int, length: float) -> float:
+    """Bound the sum of rounding errors of a composition by Fourier transforms.
 
-    A transform of n numbers is off by at most c u log₂ n times their Euclidean length,
-    with c below 16 for the radices in use; the power adds 8u for each factor; and the
-    sum of n errors is at most √n times their Euclidean length.
+    Each output of a transform of n masses is off by at most c u log₂ n times their
+    sum, which is 1, with c below 16 for the radices in use; products and powers add
+    less than 8u for each factor. ``length`` is the Euclidean length of what these
+    errors are multiplied by. The sum of n errors is at most √n times their Euclidean
+    length, and the inverse transform divides that length by √n.
     """
-    n = 2 * points
-    return _ROUNDOFF * (times + 3) * (16 * math.log2(n) + 8) * math.sqrt(n) * norm
-
-
-SINGLES: Accountant[Losses] = Accountant(
-    "single bits", "each bit at its worst on its own, composed", _combine, sharp=False
-)
-
-BLOCKS: Accountant[Losses] = Accountant(
-    "blocks", "the best adaptive attack on blocks of bits, composed", _combine
-)
+    return _ROUNDOFF * (16 * math.log2(points) + 8) * length

@@ -21,6 +21,7 @@ __all__ = [
     "Accountant",
     "Curve",
     "Leaves",
+    "NotApplicableError",
     "UnsupportedEventError",
     "flatten",
     "require_supported",
@@ -40,6 +41,10 @@ _SLACK: dict[type[dp_event.DpEvent], Callable[[Any], float]] = {}
 
 class UnsupportedEventError(InputError):
     """No accountant can price this event, so nothing can be said about it."""
+
+
+class NotApplicableError(InputError):
+    """One accountant's theorem does not cover this event; others may."""
 
 
 class Curve(Protocol):
@@ -67,6 +72,9 @@ class Accountant(Generic[Piece]):
         Turns the pieces of all events into one privacy curve.
     sharp
         False if another accountant is never above this one; searches skip it.
+    charged
+        False if it quotes a bound as published, in real arithmetic: it is shown for
+        comparison and certifies nothing.
     """
 
     def __init__(
@@ -76,10 +84,12 @@ class Accountant(Generic[Piece]):
         combine: Callable[[Sequence[Piece]], Curve],
         *,
         sharp: bool = True,
+        charged: bool = True,
     ) -> None:
         self.name = name
         self.note = note
-        self.sharp = sharp
+        self.sharp = sharp and charged
+        self.charged = charged
         self._combine = combine
         self._rules: dict[type[dp_event.DpEvent], Callable[[Any, int], Piece]] = {}
         ACCOUNTANTS[name] = self
@@ -99,6 +109,10 @@ class Accountant(Generic[Piece]):
         """Say whether every event has a rule here."""
         return all(type(event) in self._rules for event in leaves)
 
+    def piece(self, event: dp_event.DpEvent, count: int) -> Piece:
+        """Price one event, repeated, in the accountant's own terms."""
+        return self._rules[type(event)](event, count)
+
     def curve(self, leaves: Leaves) -> Curve:
         """Price all events together.
 
@@ -108,9 +122,7 @@ class Accountant(Generic[Piece]):
         only on what was released before, satisfy every (ε, δ) of the curve, up to
         the finite-arithmetic slack that ``total_slack`` reports.
         """
-        return self._combine(
-            [self._rules[type(event)](event, count) for event, count in leaves.items()]
-        )
+        return self._combine([self.piece(e, count) for e, count in leaves.items()])
 
 
 def slack_rule(
@@ -139,7 +151,7 @@ def total_slack(leaves: Leaves) -> float:
 
 def require_supported(leaves: Leaves) -> None:
     """Refuse events for which no single accountant has all the rules."""
-    usable = [a for a in ACCOUNTANTS.values() if a.supports(leaves)]
+    usable = [a for a in ACCOUNTANTS.values() if a.charged and a.supports(leaves)]
     if usable and all(type(event) in _SLACK for event in leaves):
         return
     unknown = [event for event in leaves if type(event) not in _SLACK]

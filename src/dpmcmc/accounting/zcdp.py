@@ -3,12 +3,10 @@
 """Zero-concentrated differential privacy: costs that add, and their conversion."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from dpmcmc.accounting.registry import Accountant
-
-__all__ = ["ZCDP", "ZcdpCurve"]
+__all__ = ["ZcdpCurve"]
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _SEARCHES = 100
@@ -25,6 +23,11 @@ class ZcdpCurve:
     """
 
     rho: float
+
+    @classmethod
+    def of_parts(cls, rhos: Iterable[float]) -> "ZcdpCurve":
+        """Compose: the ρ of adaptive stages add."""
+        return cls(math.fsum(rhos))
 
     def epsilon(self, delta: float) -> float:
         """Return the smallest ε over the orders for this δ."""
@@ -70,12 +73,3 @@ def _least(function: Callable[[float], float]) -> float:
         else:
             low = left
     return function((low + high) / 2)
-
-
-def _add(pieces: Sequence[float]) -> ZcdpCurve:
-    return ZcdpCurve(math.fsum(pieces))
-
-
-ZCDP: Accountant[float] = Accountant(
-    "zCDP", "concentrated privacy in closed form; also covers adaptive clips", _add
-)

@@ -1,0 +1,222 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""The privacy profile of one bit of a Gaussian test, on a grid that is an upper bound.
+
+Given the batch, the bit is 1 with probability F_v(m), where F_v is the distribution
+function of N(0, v) + V_cor. Substitution moves m by at most D and v by at most E. The
+profile is the largest F_v(m) − e^ε F_v′(m − D). On each cell of a grid over m, v and
+v′ the function is at most its largest corner plus a bound on its curvature. Proofs are
+in ``docs/proofs/minibatch.md``.
+"""
+
+import itertools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from dpmcmc.accounting.profiles import Profile
+
+__all__ = ["BitGrid", "Mixture", "bit_profile"]
+
+Array = NDArray[np.float64]
+
+_TAILS = 9.5
+_FLOOR = 1e-13
+_HALVINGS = 6
+_SMALLEST, _LARGEST = 1e-9, 100.0
+_ROUNDING = 2.0**-50
+_SPACING = 0.01
+_VARIANCE_SPACING = 0.025
+_CHANGE_SPACING = 0.02
+_COARSER = 5.0
+
+# |He_n(t)| is at most the polynomial with the same coefficients, all made positive.
+_HERMITE = {
+    2: (0.0, 1.0),
+    3: (1.0, 0.0, 1.0),
+    4: (0.0, 3.0, 0.0, 1.0),
+    5: (3.0, 0.0, 6.0, 0.0, 1.0),
+    6: (0.0, 15.0, 0.0, 10.0, 0.0, 1.0),
+}
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """The law of V_cor: normal components, or atoms where a deviation is 0."""
+
+    positions: tuple[float, ...]
+    deviations: tuple[float, ...]
+    weights: tuple[float, ...]
+
+    def cdf(self, at: Array, variance: float) -> Array:
+        """Return the distribution function of N(0, variance) + V_cor."""
+        total = np.zeros(len(at))
+        for position, deviation, weight in self._components():
+            scale = math.sqrt(variance + deviation**2)
+            total += weight * special.ndtr((at - position) / scale)
+        return total
+
+    def derivative_bounds(
+        self, low: Array, high: Array, least: float, most: float
+    ) -> dict[int, Array]:
+        """Bound derivatives 2 … 6 of the cdf over intervals of m and of variance."""
+        bounds = {order: np.zeros(len(low)) for order in _HERMITE}
+        for position, deviation, weight in self._components():
+            small = math.sqrt(least + deviation**2)
+            large = math.sqrt(most + deviation**2)
+            furthest = np.maximum(np.abs(low - position), np.abs(high - position))
+            nearest = np.maximum(np.maximum(low - position, position - high), 0.0)
+            density = np.exp(-((nearest / large) ** 2) / 2) / math.sqrt(2 * math.pi)
+            for order, coefficients in _HERMITE.items():
+                size = np.polynomial.polynomial.polyval(furthest / small, coefficients)
+                bounds[order] += weight * small**-order * size * density
+        return bounds
+
+    def _components(self) -> list[tuple[float, float, float]]:
+        return list(zip(self.positions, self.deviations, self.weights, strict=True))
+
+
+class BitGrid:
+    """Corners and curvature bounds of F_v(m) − e^ε F_v′(m − D), for every ε.
+
+    Parameters
+    ----------
+    mixture
+        The law of V_cor.
+    least, most
+        Range of the variance v.
+    shift
+        The largest change D of the mean.
+    change
+        The largest change E of the variance.
+    """
+
+    def __init__(
+        self, mixture: Mixture, least: float, most: float, shift: float, change: float
+    ) -> None:
+        # A larger shift makes a larger profile, for which a coarser grid is as good.
+        spacing = _SPACING * math.sqrt(least) * max(1.0, _COARSER * shift)
+        edge = max(mixture.positions) + shift
+        edge += _TAILS * math.sqrt(most + change + max(mixture.deviations) ** 2)
+        half = math.ceil(edge / spacing)
+        m = spacing * np.arange(-half, half + 1).astype(np.float64)
+        variances = _nodes(least, most, _VARIANCE_SPACING * least)
+        extras = _nodes(0.0, change, _CHANGE_SPACING * least)
+        here = np.array([[mixture.cdf(m, v + e) for e in extras] for v in variances])
+        there = np.array(
+            [[mixture.cdf(m - shift, v + e) for e in extras] for v in variances]
+        )
+        # v is the smaller variance. Either law may have it; the other has v + e.
+        self._first = np.stack([np.broadcast_to(here[:, :1], here.shape), here])
+        self._second = np.stack([there, np.broadcast_to(there[:, :1], here.shape)])
+        bends = _Bends(mixture, m, shift, _gap(variances), _gap(extras))
+        cells = [[bends.cell(v, e) for e in _cells(extras)] for v in _cells(variances)]
+        # Axes after the first: which law has the smaller variance, v, e, m.
+        bounds = np.moveaxis(np.array(cells), (2, 3), (0, 1))
+        self._fixed, self._growing = bounds[0], bounds[1]
+        tail = mixture.cdf(np.array([shift - spacing * half]), most + change)
+        self._outside = float(tail[0])
+
+    def delta(self, epsilon: float, *, curvature: bool = True) -> float:
+        """Bound the profile at one ε ≥ 0.
+
+        Parameters
+        ----------
+        epsilon
+            The ε of the profile.
+        curvature
+            False leaves out the bound on the curvature, which gives the largest value
+            on the grid: a lower bound on the profile.
+
+        Guarantee
+        ---------
+        With the curvature, at least the largest p − e^ε p′ over all m, v, v′ in
+        range, on and off the grid.
+        """
+        factor = math.exp(epsilon)
+        corners = self._first - factor * self._second
+        if not curvature:
+            return float(corners.max())
+        corners = np.maximum(corners[..., 1:], corners[..., :-1])
+        if corners.shape[1] > 1:
+            corners = np.maximum(corners[:, 1:], corners[:, :-1])
+        if corners.shape[2] > 1:
+            corners = np.maximum(corners[:, :, 1:], corners[:, :, :-1])
+        cells = corners + self._fixed + math.expm1(epsilon) * self._growing
+        return max(float(cells.max()), self._outside) + _ROUNDING * (1 + factor)
+
+
+class _Bends:
+    """Bounds on the curvature inside cells, as fixed + (e^ε − 1) growing."""
+
+    def __init__(
+        self, mixture: Mixture, m: Array, shift: float, dv: float, de: float
+    ) -> None:
+        self._mixture = mixture
+        self._low, self._high = m[:-1], m[1:]
+        self._shift = shift
+        # Linear interpolation errs by at most h²/8 times the second derivative. A
+        # derivative in the variance is half a second one in m, hence the quarter.
+        self._in_m = float(m[1] - m[0]) ** 2 / 8
+        self._in_v, self._in_e = dv**2 / 32, de**2 / 32
+
+    def cell(self, v: tuple[float, float], e: tuple[float, float]) -> Array:
+        """Return fixed and growing parts, each for both roles of the variance v."""
+        low, high, shift = self._low, self._high, self._shift
+        other = (v[0] + e[0], v[1] + e[1])
+        bounds = self._mixture.derivative_bounds
+        apart = bounds(low - shift, high, v[0], other[1])
+        # The two laws differ little: by the shift, and by e in the variance.
+        joint = {k: shift * apart[k + 1] + e[1] / 2 * apart[k + 2] for k in (2, 4)}
+        fixed, growing = [], []
+        for first, second in ((v, other), (other, v)):
+            here = bounds(low, high, *first)
+            there = bounds(low - shift, high - shift, *second)
+            in_e = self._in_e * (there if second is other else here)[4]
+            stay = in_e
+            for part, k in ((self._in_m, 2), (self._in_v, 4)):
+                stay = stay + part * np.minimum(joint[k], here[k] + there[k])
+            grow = self._in_m * there[2] + self._in_v * there[4]
+            fixed.append(stay)
+            growing.append(grow + in_e if second is other else grow)
+        return np.array([fixed, growing])
+
+
+def bit_profile(grid: BitGrid, points: int) -> Profile:
+    """Tabulate the profile at ``points`` values of ε, up to where it vanishes.
+
+    Guarantee
+    ---------
+    Every δ is an upper bound on the profile at its ε.
+    """
+    low, high = 0.0, _SMALLEST
+    while grid.delta(high) > _FLOOR * (1 + math.exp(high)) and high < _LARGEST:
+        low, high = high, 2 * high
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if grid.delta(middle) > _FLOOR * (1 + math.exp(middle)):
+            low = middle
+        else:
+            high = middle
+    # Denser near 0, where most of the loss is.
+    epsilons = high * np.linspace(0.0, 1.0, points) ** 1.5
+    return Profile(epsilons, np.array([grid.delta(e) for e in epsilons]))
+
+
+def _nodes(low: float, high: float, spacing: float) -> Array:
+    if high <= low:
+        return np.array([low])
+    return np.linspace(low, high, math.ceil((high - low) / spacing) + 1)
+
+
+def _gap(nodes: Array) -> float:
+    return float(nodes[1] - nodes[0]) if len(nodes) > 1 else 0.0
+
+
+def _cells(nodes: Array) -> list[tuple[float, float]]:
+    if len(nodes) == 1:
+        return [(float(nodes[0]), float(nodes[0]))]
+    return [(float(a), float(b)) for a, b in itertools.pairwise(nodes)]
