@@ -179,7 +179,8 @@ def sample_not_private(
         grid = Grid.unclipped(len(sealed))
         reasons.append("no clip bounds the influence of a record")
     else:
-        grid = Grid(_clip(clip, _MOST_CLIP, "Give None for no clip."))
+        clip = _clip(clip, _MOST_CLIP, "Give None for no clip.")
+        grid = Grid(clip)
     if seed is not None:
         seed = require_count("seed", seed, "Give None for a fresh tape.", least=0)
         reasons.append("the randomness can be made again from a seed")
