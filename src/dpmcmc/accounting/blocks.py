@@ -35,12 +35,15 @@ class BlockTable:
     values
         Entry k holds δ at ε = −L for L = −(n h), …, n h: the profile of k bits,
         from the largest ε to the smallest.
+    reach
+        How many lattice points one bit can move the loss.
     rounding
         What one bit may have added to the error of every value.
     """
 
     step: float
     values: tuple[Array, ...]
+    reach: int
     rounding: float = STEP_ROUNDING
 
 
@@ -81,7 +84,7 @@ def bounded_range_table(eta: float, longest: int, cells: int) -> BlockTable:
     for _ in range(longest):
         wide = widen(values[-1], step, 2 * cells, 2 * cells)
         values.append(_advance(wide, step, cells))
-    return BlockTable(step, tuple(values))
+    return BlockTable(step, tuple(values), cells)
 
 
 def _advance(wide: Array, step: float, cells: int) -> Array:

@@ -52,7 +52,8 @@ def lens_table(profile: Profile, longest: int, cells: int) -> BlockTable:
     values = [np.maximum(0.0, -np.expm1(-step * np.arange(-half, half + 1)))]
     for _ in range(longest):
         values.append(_advance(values[-1], step, corners))
-    return BlockTable(step, tuple(values))
+    one = math.ceil(profile.epsilons[-1] / step) + 1
+    return BlockTable(step, tuple(values), one)
 
 
 @dataclass(frozen=True)

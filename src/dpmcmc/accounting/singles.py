@@ -6,18 +6,17 @@ It is looser than the best attack on blocks, since no single question is the wor
 every ε at once, and it is what accountants for other mechanisms do.
 """
 
+import math
+
 import numpy as np
-from numpy.typing import NDArray
+from scipy import signal
 
 from dpmcmc.accounting.blocks import BlockTable, widen
 from dpmcmc.accounting.losses import profile_masses
 
 __all__ = ["singles_table"]
 
-Array = NDArray[np.float64]
-
-_ROUNDING = 512 * 2.0**-53
-_NEGLIGIBLE = 1e-15
+_SHORT = 1024
 
 
 def singles_table(table: BlockTable) -> BlockTable:
@@ -28,24 +27,25 @@ def singles_table(table: BlockTable) -> BlockTable:
     Value k is at least the profile of k bits, and at least value k of the given table,
     up to k times the rounding: the masses of the one-bit profile dominate every bit.
     """
-    masses, outside = _core(profile_masses(table.values[1], table.step))
-    half = len(masses) // 2
-    never = table.values[1][0] + outside
+    masses = profile_masses(table.values[1], table.step)
+    middle, half = len(masses) // 2, min(len(masses) // 2, table.reach)
+    # Beyond the reach of one bit there is only rounding, which is charged below.
+    masses = masses[middle - half : middle + half + 1]
+    never = table.values[1][0]
     values = [table.values[0]]
     for pattern in table.values[1:]:
         more = half + (len(pattern) - len(values[-1])) // 2
         wide = widen(values[-1], table.step, more, more)
         # A positive loss moves the argument L of the value up.
-        values.append(never + np.correlate(wide, masses, mode="valid"))
-    return BlockTable(table.step, tuple(values), _ROUNDING)
-
-
-def _core(masses: Array) -> tuple[Array, float]:
-    """Cut off both ends as long as they hold next to nothing; return what they held."""
-    middle = len(masses) // 2
-    both = masses[middle:].copy()
-    both[1:] += masses[:middle][::-1]
-    held = np.cumsum(both[::-1])[::-1]
-    half = max(1, int(np.count_nonzero(held > _NEGLIGIBLE)) - 1)
-    outside = float(held[half + 1]) if half < middle else 0.0
-    return masses[middle - half : middle + half + 1], outside
+        if len(masses) <= _SHORT:
+            moved = np.correlate(wide, masses, mode="valid")
+        else:
+            moved = signal.fftconvolve(wide, masses[::-1], mode="valid")
+        values.append(np.clip(never + moved, 0.0, 1.0))
+    # A sum of n products rounds by n u. A transform is off by at most 16 u log₂ n
+    # times the Euclidean lengths of its inputs, of which the values are at most 1.
+    points = 2 * len(wide)
+    factor = (16 * math.log2(points) + 8) * math.sqrt(points)
+    units = len(masses) if len(masses) <= _SHORT else factor * np.linalg.norm(masses)
+    rounding = 2.0**-53 * float(units)
+    return BlockTable(table.step, tuple(values), table.reach, rounding)
