@@ -35,12 +35,23 @@ HOSTILE = {dtype: _hostile(dtype) for dtype in _WORDS}
 """NaNs with payloads, infinities, denormals, and the ends of each kind of number."""
 
 
+def _common(dtype):
+    rng = np.random.default_rng(41)
+    return (rng.normal(size=200) * 10.0 ** rng.uniform(-9, 3, 200)).astype(dtype)
+
+
+COMMON = {dtype: _common(dtype) for dtype in _WORDS}
+"""Ratios that fall between the steps of a grid, for clips of all sizes."""
+
+
 def hostile_ratios(dtype, count):
-    """Arrays of any bit pattern at all, with many of the hostile values."""
+    """Arrays of any bit pattern at all, with many hostile and many common values."""
     word = _WORDS[dtype]
-    patterns = HOSTILE[dtype].view(word)
+    hostile, common = (values[dtype].view(word) for values in (HOSTILE, COMMON))
     either = st.one_of(
-        st.sampled_from(patterns.tolist()), st.integers(0, int(np.iinfo(word).max))
+        st.sampled_from(hostile.tolist()),
+        st.sampled_from(common.tolist()),
+        st.integers(0, int(np.iinfo(word).max)),
     )
     words = arrays(word, count, elements=either, fill=st.nothing())
     return words.map(lambda patterns: patterns.view(dtype))

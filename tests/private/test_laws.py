@@ -158,6 +158,10 @@ def test_beyond_the_limit_the_chance_stays():
     assert set(chances(compiled_bernoulli, -far)) == {1}
 
 
+def test_even_odds_are_exactly_even():
+    assert chances(compiled_bernoulli, jnp.array([0.0, -0.0])) == [2**52, 2**52]
+
+
 def test_a_chance_never_falls_as_the_log_odds_grow():
     """Up to its slack: a bit cannot tell more than its log odds."""
     log_odds = np.sort(np.random.default_rng(28).uniform(-41, 41, 4000))

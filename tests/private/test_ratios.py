@@ -10,7 +10,7 @@ import numpy as np
 import plain
 import pytest
 from adversarial import HOSTILE, hostile_ratios
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpmcmc.arithmetic import CLIP_STEPS, RECORD_LIMIT
@@ -18,7 +18,7 @@ from dpmcmc.private import Grid
 from dpmcmc.private.ratios import BLOCK, clip_to_grid, sum_of_steps
 
 COUNT = 60
-CLIPS = [1e-8, 0.003, 0.01, 1.0, 700.0, 1e30]
+CLIPS = [1e-8, 0.01, 1.0, 1e30]
 DTYPES = [np.float32, np.float64]
 
 
@@ -46,6 +46,7 @@ def sum_of(integers, block):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("clip", CLIPS)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_every_bit_pattern_gives_an_integer_in_range(data, clip, dtype):
     ratios = data.draw(hostile_ratios(dtype, COUNT))
@@ -75,6 +76,7 @@ def test_an_integer_depends_on_its_own_ratio_alone(data, dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("clip", CLIPS)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_a_substituted_record_moves_the_sum_by_at_most_twice_the_clip(
     data, clip, dtype
@@ -128,6 +130,7 @@ def test_integers_are_those_of_plain_python(data):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("clip", CLIPS)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_a_ratio_turned_round_gives_the_negative_integer(data, clip, dtype):
     """The clipped test is reversible: θ → θ′ and θ′ → θ have opposite Δ."""
@@ -160,6 +163,19 @@ def test_the_sum_is_the_same_in_any_order_and_any_blocks(data):
     for split in (1, 20, 59):
         parts = sum_of(integers[:split], 1) + sum_of(integers[split:], 1)
         assert parts == exact
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_sums_of_many_steps_are_exact(seed):
+    """Where float32, and at the last a sum in another order, would round."""
+    rng = np.random.default_rng(seed)
+    integers = rng.integers(-CLIP_STEPS, CLIP_STEPS, 64 * BLOCK, np.int32)
+    integers[: 32 * BLOCK] = np.abs(integers[: 32 * BLOCK])
+    exact = sum(integers.tolist())
+    assert exact > 2**33
+    for block in (1, 64, BLOCK):
+        assert sum_of(integers, block) == exact
+        assert sum_of(rng.permutation(integers), block) == exact
 
 
 @pytest.mark.parametrize("sign", [1, -1])
