@@ -21,7 +21,7 @@ from dpmcmc.accounting.registry import (
     total_slack,
 )
 
-__all__ = ["Certificate", "certify_delta", "certify_epsilon", "fits"]
+__all__ = ["Certificate", "certify_delta", "certify_epsilon", "least_delta"]
 
 _SMALLEST = 1e-15
 _CLOSE = 1e-10
@@ -105,23 +105,22 @@ def certify_delta(event: dp_event.DpEvent, epsilon: float) -> Certificate:
     return Certificate(float(epsilon), min(1.0, delta), name, found)
 
 
-def fits(event: dp_event.DpEvent, epsilon: float, delta: float) -> bool:
-    """Say whether the released events are proved to be within a budget.
+def least_delta(event: dp_event.DpEvent, epsilon: float) -> float:
+    """Return the δ of ``certify_delta``, without asking who is never the smallest.
 
     Guarantee
     ---------
-    True only if the release is (ε, δ)-differentially private. It stops at the first
-    accountant that proves it, which makes it faster than a certificate.
+    The release is (ε, δ)-differentially private with the returned δ.
     """
     leaves = flatten(event)
     if dp_event.NonPrivateDpEvent() in leaves:
-        return False
+        return 1.0
     if not leaves:
-        return True
+        return 0.0
     require_supported(leaves)
     slack = total_slack(leaves)
-    return any(
-        curve is not None and _delta(curve, epsilon, slack) <= delta
+    return min(
+        1.0 if curve is None else _delta(curve, epsilon, slack)
         for _, curve, _ in _offers(leaves, sharp=True)
     )
 

@@ -130,6 +130,7 @@ def subsampled(base: Divergence, batch: int, records: int) -> Divergence:
         )
         return pair, rest
 
+    @functools.cache
     def at(order: int) -> float:
         size = min(base.largest, 2 ** max(6, order.bit_length()))
         pair, rest = logs(size)

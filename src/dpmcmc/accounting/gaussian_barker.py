@@ -83,8 +83,7 @@ def _slack(_: GaussianBarkerBit) -> float:
 @PAPER.rule(GaussianBarkerBit)
 @PAPER_IMPROVED.rule(GaussianBarkerBit)
 def _paper(bit: GaussianBarkerBit, count: int) -> Divergence:
-    one = paper_full_data(bit.shift / 2, bit.variance)
-    return Divergence(lambda order: count * one.at(order), one.largest)
+    return paper_full_data(bit.clip, bit.variance).repeated(count)
 
 
 @ZCDP.rule(GaussianBarkerBit)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dp_accounting.dp_event import DpEvent, SelfComposedDpEvent
 
 from dpmcmc import errors
-from dpmcmc.accounting.certify import certify_delta, fits
+from dpmcmc.accounting.certify import least_delta
 
 __all__ = ["largest_clip", "most_steps"]
 
@@ -42,7 +42,7 @@ def most_steps(bit: DpEvent, epsilon: float, delta: float) -> int:
     delta = errors.require_probability("delta", delta, "1e-6 is a common choice.")
 
     def affordable(steps: int) -> bool:
-        return fits(SelfComposedDpEvent(bit, steps), epsilon, delta)
+        return least_delta(SelfComposedDpEvent(bit, steps), epsilon) <= delta
 
     fitting, above = 0, 1
     while above <= _MOST and affordable(above):
@@ -82,7 +82,7 @@ def largest_clip(
 
     def excess(clip: float) -> float:
         """Return the log of the δ it costs over the δ there is."""
-        cost = certify_delta(SelfComposedDpEvent(bit(clip), steps), epsilon).delta
+        cost = least_delta(SelfComposedDpEvent(bit(clip), steps), epsilon)
         return math.log(max(cost, 1e-300) / delta)
 
     low = high = epsilon / (5 * math.sqrt(steps))

@@ -115,23 +115,32 @@ def _paper(bit: MinibatchBit, count: int) -> Divergence:
             f"variance is {bit.variance!r} and clip {bit.clip!r}; Theorem 3 needs "
             "variance 2 and a clip of at most 1."
         )
-    return _repeated(paper_minibatch(bit.batch), bit, count)
+    return _paper_one(_without_replacement(bit)).repeated(count)
 
 
 @SHARPENED.rule(MinibatchBit)
 def _sharpened(bit: MinibatchBit, count: int) -> Divergence:
-    base = sharpened_minibatch(bit.batch, bit.clip, bit.variance)
-    return _repeated(base, bit, count)
+    return _sharpened_one(_without_replacement(bit)).repeated(count)
 
 
-def _repeated(base: Divergence, bit: MinibatchBit, count: int) -> Divergence:
+def _without_replacement(bit: MinibatchBit) -> MinibatchBit:
     if bit.replacement:
         raise NotApplicableError(
             "the batch is drawn with replacement; the amplification of Rényi "
             "divergences is for batches without replacement."
         )
-    one = subsampled(base, bit.batch, bit.records)
-    return Divergence(lambda order: count * one.at(order), one.largest)
+    return bit
+
+
+@functools.lru_cache(maxsize=16)
+def _paper_one(bit: MinibatchBit) -> Divergence:
+    return subsampled(paper_minibatch(bit.batch), bit.batch, bit.records)
+
+
+@functools.lru_cache(maxsize=16)
+def _sharpened_one(bit: MinibatchBit) -> Divergence:
+    base = sharpened_minibatch(bit.batch, bit.clip, bit.variance)
+    return subsampled(base, bit.batch, bit.records)
 
 
 @SINGLES.rule(MinibatchBit)

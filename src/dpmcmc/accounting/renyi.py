@@ -36,6 +36,10 @@ class Divergence:
     at: Callable[[int], float]
     largest: int = _LARGEST
 
+    def repeated(self, count: int) -> "Divergence":
+        """Return the divergence of adaptive repetitions, which adds."""
+        return Divergence(lambda order: count * self.at(order), self.largest)
+
 
 @dataclass(frozen=True)
 class Conversion:
