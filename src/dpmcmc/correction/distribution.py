@@ -10,19 +10,16 @@ class serves every method: it evaluates, samples, and reports how far off it is.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
+from dpmcmc.correction.limits import require_variance
 from dpmcmc.correction.sup_error import bracket_sup_error
 from dpmcmc.errors import InputError
 
-__all__ = ["LOGISTIC_VARIANCE", "Correction", "require_variance", "symmetric_mixture"]
-
-LOGISTIC_VARIANCE = math.pi**2 / 3
-"""The variance of Logistic(0, 1), which C must stay below."""
+__all__ = ["Correction"]
 
 _BLOCK = 2**22
 """Most entries of the matrix points × components that are held at once."""
@@ -159,7 +156,7 @@ class Correction:
         """An upper bound on sup_y |P(N(0, C) + V_cor ≤ y) − σ(y)|.
 
         Computed, with what lies between grid points and in the tails bounded; it
-        exceeds the supremum by at most 10⁻⁴ of it, or by 10⁻¹² if that is more.
+        exceeds the supremum by at most 10⁻⁴ of it, or by 10⁻¹¹ if that is more.
         """
         return bracket_sup_error(
             self.centres, np.hypot(self.widths, math.sqrt(self.variance)), self.weights
@@ -209,63 +206,3 @@ class Correction:
             for start in range(0, len(column), rows)
         ]
         return np.concatenate(blocks or [np.empty(0)]).reshape(points.shape)
-
-
-def require_variance(value: object) -> float:
-    """Return ``value`` as a float if it can be the C of a correction."""
-    if (
-        not isinstance(value, Real)
-        or isinstance(value, bool)
-        or not 0 < value < LOGISTIC_VARIANCE
-    ):
-        raise InputError(
-            f"C is {value!r}; it must lie strictly between 0 and π²/3 = "
-            f"{LOGISTIC_VARIANCE:.4f}, the variance of the logistic law. The paper's "
-            "runs use C = 2."
-        )
-    return float(value)
-
-
-def symmetric_mixture(
-    variance: float, centres: Floats, widths: Floats, weights: Floats, method: str
-) -> Correction:
-    """Mirror components at centres ≥ 0 into a symmetric correction.
-
-    Parameters
-    ----------
-    variance
-        The C it is for.
-    centres, widths, weights
-        Components with centre of at least 0; each weight is that of the pair at ±.
-        Weights need not sum to 1; components without weight are left out.
-    method
-        Name of the fit.
-
-    Returns
-    -------
-    Correction
-        Its weights sum to 1 after the heaviest component, or pair, has taken up what
-        rounding left over.
-    """
-    kept = np.flatnonzero(weights > 0)
-    order = kept[np.argsort(centres[kept], kind="stable")]
-    share = weights[order] / math.fsum(weights[order])
-    doubled = np.where(centres[order] > 0, share / 2, share)
-    heaviest = int(np.argmax(share))
-    others = np.where(centres[order] > 0, 2 * doubled, doubled)
-    others[heaviest] = 0.0
-    rest = 1 - math.fsum(others)
-    doubled[heaviest] = rest / 2 if centres[order][heaviest] > 0 else rest
-
-    def mirror(values: Floats, sign: float) -> tuple[float, ...]:
-        away = values[centres[order] > 0]
-        middle = values[centres[order] == 0]
-        return tuple((sign * away[::-1]).tolist() + middle.tolist() + away.tolist())
-
-    return Correction(
-        variance=variance,
-        centres=mirror(centres[order], -1.0),
-        widths=mirror(widths[order], 1.0),
-        weights=mirror(doubled, 1.0),
-        method=method,
-    )

@@ -4,10 +4,11 @@
 
 The error E(y) = Σ p_k Φ((m_k − y)/s_k) − σ(−y) is odd in y for a symmetric mixture, so
 y ≥ 0 suffices. On an interval with midpoint c and half-length r, linear interpolation
-of the end values is off by at most (r²/2) sup|E″| ≤ (r²/2)(|E″(c)| + M r), where M
-bounds |E‴|: |Φ‴| ≤ 1/√(2π) and |σ‴| ≤ 1/8 give M = 1/(√(2π) min s³) + 1/8. Beyond the
-last point both tails lie between 0 and their values there, so |E| is at most the larger
-one. Intervals are halved until the bound is close to the largest error seen.
+of the end values is off by at most (r²/2) sup|E″|, and
+sup|E″| ≤ |E″(c)| + r |E‴(c)| + (r²/2) M, where M bounds |E⁗|: |Φ⁗| < 0.551 and
+|σ⁗| < 0.13 give M = 0.551 / min s⁴ + 0.13. Beyond the last point both tails lie between
+0 and their values there, so |E| is at most the larger one. Intervals are halved until
+the bound is close to the largest error seen.
 """
 
 import math
@@ -20,7 +21,7 @@ from scipy.special import expit, ndtr
 
 __all__ = ["Bracket", "bracket_sup_error", "error_at"]
 
-_RELATIVE, _ABSOLUTE = 1e-4, 1e-12
+_RELATIVE, _ABSOLUTE = 1e-4, 1e-11
 """How close the two ends of a bracket come."""
 
 _BLOCK = 2**22
@@ -66,12 +67,13 @@ def bracket_sup_error(
     ---------
     The supremum lies in the bracket if `scipy.special.ndtr` and `expit` are right to
     8 units in the last place. Roundings are charged: one unit of 2⁻⁵² for each
-    component in the sum, 16 for the functions and their arguments, and 48 for
-    midpoints that are off by a unit of their last place (below 2⁻⁴⁷ · |E′| ≤ 2⁻⁴⁸
-    up to y = 64; mixtures that reach further have more components than that needs).
+    component in the sum, 32 for the functions and their arguments, and the slope of
+    the error times one last place of the furthest point for gaps between intervals.
     """
-    m, s, p = (np.asarray(part, dtype=np.float64) for part in (centres, scales, weights))
-    third = 1 / (math.sqrt(2 * math.pi) * float(s.min()) ** 3) + 1 / 8
+    m, s, p = (
+        np.asarray(part, dtype=np.float64) for part in (centres, scales, weights)
+    )
+    fourth = 0.551 / float(s.min()) ** 4 + 0.13
     rounding = (len(p) + 64) * _ULP
     end = max(_TAIL, float((m + 10 * s).max()))
     tail = max(float(ndtr((m - end) / s) @ p), float(expit(-end)))
@@ -83,9 +85,9 @@ def bracket_sup_error(
         bounds = np.empty_like(middles)
         for start in range(0, len(middles), rows):
             part = slice(start, start + rows)
-            seen, curved = _interval(middles[part], half, m, s, p)
+            seen, bend = _interval(middles[part], half, m, s, p)
             lower = max(lower, float(seen.max()))
-            bounds[part] = seen + half**2 / 2 * (curved + third * half)
+            bounds[part] = seen + half**2 / 2 * (bend + half**2 / 2 * fourth)
         target = lower + max(_RELATIVE * lower, _ABSOLUTE)
         open_ = bounds > target
         settled = max(settled, float(bounds[~open_].max(initial=0.0)))
@@ -99,9 +101,12 @@ def bracket_sup_error(
 def _interval(
     middles: Floats, half: float, m: Floats, s: Floats, p: Floats
 ) -> tuple[Floats, Floats]:
-    """Larger end value, and |E″| at the midpoint, of each interval."""
+    """Larger end value, and |E″| + r |E‴| at the midpoint, of each interval."""
     ends = [np.abs(error_at(middles + side, m, s, p)) for side in (-half, half)]
     z = (m - middles[:, None]) / s
-    normal = (-z * np.exp(-(z**2) / 2) / (math.sqrt(2 * math.pi) * s**2)) @ p
+    bells = np.exp(-(z**2) / 2) / (math.sqrt(2 * math.pi) * s**2)
     up = expit(-middles)
-    return np.maximum(*ends), np.abs(normal - up * (1 - up) * (1 - 2 * up))
+    slope = up * (1 - up)
+    second = (-z * bells) @ p - slope * (1 - 2 * up)
+    third = ((1 - z**2) * bells / s) @ p + slope * (1 - 6 * slope)
+    return np.maximum(*ends), np.abs(second) + half * np.abs(third)

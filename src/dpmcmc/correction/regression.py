@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Seita et al.'s correction: ridge regression on the discretised convolution.
 
-Atoms y_j = −V + jh, j = 0 … n, cover [−V, V], and points x_i of the same spacing h cover
-[−2V, 2V]. With M_ij = Φ((x_i − y_j)/√C) and v_i = σ(x_i), the weights u minimise
+Atoms y_j = −V + jh, j = 0 … n, cover [−V, V], and points x_i of the same spacing h
+cover [−2V, 2V]. With M_ij = Φ((x_i − y_j)/√C) and v_i = σ(x_i), the weights u minimise
 ‖Mu − v‖² + λ‖u‖² (Seita, Pan, Chen & Canny, UAI 2017; V = 10, n = 4000, λ = 10).
 Negative weights are set to zero and the rest is normalised. Nothing keeps u from being
 negative, and beyond C = 1 much of it is: that is how this fit fails.
@@ -20,16 +20,14 @@ from scipy.linalg import matmul_toeplitz
 from scipy.sparse.linalg import LinearOperator, cg
 from scipy.special import expit, ndtr
 
-from dpmcmc.correction.distribution import (
-    Correction,
-    require_variance,
-    symmetric_mixture,
-)
+from dpmcmc.correction.distribution import Correction
+from dpmcmc.correction.limits import require_variance
+from dpmcmc.correction.symmetric import symmetric_mixture
 from dpmcmc.errors import InputError, require_count, require_positive
 
 __all__ = ["METHOD", "ridge"]
 
-METHOD = "ridge regression"
+METHOD = "ridge"
 
 _ADVICE = "Leave it out for the paper's setting."
 _TOLERANCE = 1e-12
@@ -98,7 +96,9 @@ def _solve(variance: float, reach: float, intervals: int, penalty: float) -> Flo
         matvec=lambda u: transpose(apply(u)) + penalty * u.ravel(),
         dtype=np.float64,
     )
-    solution, failed = cg(equations, transpose(logistic), rtol=_TOLERANCE, maxiter=atoms)
+    solution, failed = cg(
+        equations, transpose(logistic), rtol=_TOLERANCE, maxiter=atoms
+    )
     if failed:
         raise ArithmeticError("conjugate gradients did not settle on ridge weights.")
     return solution

@@ -11,20 +11,19 @@ half gives the same minimiser for half the work.
 """
 
 import math
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from dpmcmc.correction.distribution import (
-    Correction,
-    require_variance,
-    symmetric_mixture,
-)
+from dpmcmc.correction.distribution import Correction
+from dpmcmc.correction.limits import require_variance
+from dpmcmc.correction.symmetric import symmetric_mixture
 from dpmcmc.errors import InputError, require_count, require_positive
 
 __all__ = ["METHOD", "gaussian_mixture"]
 
-METHOD = "Gaussian mixture"
+METHOD = "gaussian_mixture"
 
 _ADVICE = "Leave it out for the paper's setting."
 _FIRST_SPREAD = 0.1
@@ -99,7 +98,7 @@ def _minimise(
     import jax.numpy as jnp  # noqa: PLC0415
 
     try:
-        import optax  # noqa: PLC0415
+        optax = import_module("optax")
     except ImportError as missing:
         raise InputError(
             "the Gaussian mixture is fitted with optax, which is not installed. "

@@ -26,15 +26,13 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.special import expit, ndtr
 
-from dpmcmc.correction.distribution import (
-    Correction,
-    require_variance,
-    symmetric_mixture,
-)
+from dpmcmc.correction.distribution import Correction
+from dpmcmc.correction.limits import require_variance
+from dpmcmc.correction.symmetric import symmetric_mixture
 
 __all__ = ["METHOD", "linear_programme"]
 
-METHOD = "linear programme"
+METHOD = "linear_programme"
 
 _LEAST_SOLVED = 0.5
 """Smallest C with a programme of its own."""
@@ -151,9 +149,7 @@ def _merge(places: Floats, weights: Floats, gap: float) -> tuple[Floats, Floats]
     return means, totals
 
 
-def _polish(
-    places: Floats, weights: Floats, scale: float
-) -> tuple[Floats, Floats]:
+def _polish(places: Floats, weights: Floats, scale: float) -> tuple[Floats, Floats]:
     """Move few atoms and their weights together until the error stops falling."""
     places, weights = _merge(places, weights, 1.5 * _ATOM_STEP * scale)
     limit = _ATOM_STEP * scale
