@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 from scipy.special import expit
 
-from dpmcmc.correction import correction_for, error_bounds
+from dpmcmc.correction import ErrorBounds, correction_for, error_bounds
 from dpmcmc.errors import InputError
 
 CORRECTION = correction_for(2.0)
@@ -98,6 +98,15 @@ def test_moments_are_those_of_the_given_ratios():
     scale = 1 / (2 * math.sqrt(2 * math.pi * math.e))
     assert bounds.noise == pytest.approx(scale * 0.25 / 100 / (2 - 0.25))
     assert bounds.correction == CORRECTION.sup_error()
+
+
+def test_a_contracting_chain_has_a_bounded_distance():
+    bounds = ErrorBounds(student=0.5, normal=0.03, noise=0.01, correction=0.01)
+    assert bounds.stationary_distance(0.5) == pytest.approx(0.1)
+    assert bounds.stationary_distance(0.99) == 1
+    for contraction in (1.0, -0.1, math.nan):
+        with pytest.raises(InputError, match="contraction"):
+            bounds.stationary_distance(contraction)
 
 
 def test_ratios_too_large_for_the_test_have_no_bound():

@@ -62,6 +62,27 @@ class ErrorBounds:
         """The proven bound: ``normal + noise + correction``, at most 1."""
         return min(1.0, self.normal + self.noise + self.correction)
 
+    def stationary_distance(self, contraction: float) -> float:
+        """Bound the total variation between the chain's law and the posterior.
+
+        Parameters
+        ----------
+        contraction
+            An η below 1 such that a step of the exact chain brings any law closer to
+            the posterior by this factor, in total variation.
+
+        Returns
+        -------
+        float
+            ``total / (1 − η)``, at most 1 (Korattikara et al. 2014, Theorem 1), if
+            ``total`` holds for every θ and θ′ that the chain can visit.
+        """
+        if not 0 <= contraction < 1:
+            raise InputError(
+                f"contraction is {contraction!r}; it must be at least 0 and below 1."
+            )
+        return min(1.0, self.total / (1 - contraction))
+
 
 def error_bounds(
     ratios: ArrayLike, *, batch: int, records: float, correction: Correction
