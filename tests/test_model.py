@@ -6,6 +6,7 @@ import functools
 import traceback
 
 import jax
+import jax.experimental
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -165,6 +166,73 @@ def test_a_prior_that_is_not_finite_at_the_start_is_refused(value):
     caught = refusal(prior=lambda theta: theta["mean"] + value)
     assert f"log_prior is {float(value)} at the starting point" in str(caught)
     assert "inside the support" in str(caught)
+
+
+@jax.custom_batching.custom_vmap
+def mean_of_batch(x):
+    return x
+
+
+@mean_of_batch.def_vmap
+def mean_of_batch_rule(size, batched, x):
+    return jnp.full_like(x, jnp.mean(x)), True
+
+
+def to_host(x):
+    return jax.pure_callback(
+        np.sin, jax.ShapeDtypeStruct((), jnp.float32), x, vmap_method="expand_dims"
+    )
+
+
+def printed(x):
+    jax.debug.print("{}", x)
+    return x
+
+
+def called(x):
+    jax.debug.callback(print, x)
+    return x
+
+
+def to_host_in_order(x):
+    shape = jax.ShapeDtypeStruct((), jnp.float32)
+    return jax.experimental.io_callback(np.sin, shape, x)
+
+
+INNER = {
+    "at the top": lambda f: f,
+    "compiled": jax.jit,
+    "in a branch": lambda f: lambda x: jax.lax.cond(x > 0, f, lambda x: x, x),
+    "in a loop": lambda f: lambda x: jax.lax.fori_loop(0, 3, lambda _, y: f(y), x),
+    "in a scan": lambda f: (
+        lambda x: jax.lax.scan(lambda c, _: (f(c), c), x, None, 3)[0]
+    ),
+    "under checkpoint": lambda f: jax.checkpoint(lambda y: f(y) * y),
+}
+
+
+@pytest.mark.parametrize("inner", INNER.values(), ids=INNER)
+@pytest.mark.parametrize(
+    "door", [mean_of_batch, to_host, printed, called, to_host_in_order]
+)
+def test_a_likelihood_that_takes_records_elsewhere_is_refused(door, inner):
+    """By callbacks or printing, which see values; by batching that mixes records."""
+
+    def likelihood(theta, record):
+        return theta["mean"] * inner(door)(record["x"])
+
+    message = str(refusal(likelihood=likelihood))
+    assert message.startswith("log_likelihood uses ")
+    assert "Write it in operations of JAX alone" in message
+
+
+@pytest.mark.parametrize("inner", INNER.values(), ids=INNER)
+def test_a_likelihood_of_plain_operations_is_not(inner):
+    check(likelihood=lambda theta, record: inner(jnp.sin)(record["x"]) * theta["mean"])
+    check(
+        likelihood=lambda theta, record: inner(jax.scipy.special.gammaln)(record["x"])
+    )
+    check(likelihood=lambda theta, record: inner(jax.nn.relu)(record["x"]))
 
 
 def test_models_are_known_by_identity():

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.errors import InputError
-from dpmcmc.tracing import as_float, shape_of_result, show_shapes
+from dpmcmc.tracing import as_float, require_visible, shape_of_result, show_shapes
 
 __all__ = ["Model", "check_model"]
 
@@ -81,10 +81,12 @@ def check_model(model: Model, theta: Theta, record: Record) -> None:
     ------
     InputError
         If the log-likelihood or the prior fails to trace, does not return a real
-        scalar, or if the prior is not finite at the starting point.
+        scalar, if the log-likelihood leaves JAX by a callback or batches itself, or
+        if the prior is not finite at the starting point.
     """
     likelihood = shape_of_result("log_likelihood", model.log_likelihood, theta, record)
     _require_scalar("log_likelihood(theta, record)", likelihood, (theta, record))
+    require_visible("log_likelihood", model.log_likelihood, theta, record)
     prior = shape_of_result("log_prior", model.log_prior, theta)
     _require_scalar("log_prior(theta)", prior, (theta,))
     start = float(as_float(model.log_prior(theta), jnp.float32))

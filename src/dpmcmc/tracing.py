@@ -3,7 +3,7 @@
 """Tracing a user's functions: their shapes, and errors that help."""
 
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
@@ -11,7 +11,10 @@ import jax.numpy as jnp
 
 from dpmcmc.errors import InputError
 
-__all__ = ["as_float", "is_double", "shape_of_result", "show_shapes"]
+__all__ = ["as_float", "is_double", "require_visible", "shape_of_result", "show_shapes"]
+
+_UNSEEN = ("callback", "print", "custom_vmap", "ffi_call", "infeed", "outfeed")
+"""Parts of the names of operations that JAX cannot see through."""
 
 
 def is_double(dtype: Any) -> bool:
@@ -45,6 +48,27 @@ def shape_of_result(name: str, function: Callable[..., Any], *arguments: Any) ->
         ) from None
 
 
+def require_visible(name: str, function: Callable[..., Any], *arguments: Any) -> None:
+    """Refuse a function that leaves JAX, or that says itself how it is batched.
+
+    A callback sees records outside the boundary, where it may show them or fail by
+    their values. A rule of its own for batches sees many records at once. Neither
+    can be vouched for.
+
+    Raises
+    ------
+    InputError
+        If the traced function holds such an operation, at any depth.
+    """
+    for operation in _operations(jax.make_jaxpr(function)(*arguments).jaxpr):
+        if any(word in operation for word in _UNSEEN):
+            raise InputError(
+                f"{name} uses {operation}, which sees many records at once or outside "
+                "the privacy boundary. Write it in operations of JAX alone, without "
+                "callbacks, printing or batching rules of its own."
+            )
+
+
 def show_shapes(tree: Any) -> str:
     """Show the structure of a pytree of arrays as text: shapes and dtypes only."""
     return str(jax.tree.map(_show_leaf, tree)).replace("'", "")
@@ -56,6 +80,17 @@ def _show_leaf(leaf: Any) -> str:
     array = jax.eval_shape(jnp.asarray, leaf)
     shape = "scalar" if array.shape == () else "×".join(map(str, array.shape))
     return f"{array.dtype}[{shape}]"
+
+
+def _operations(program: Any) -> Iterator[str]:
+    """Names of all operations of a traced program, those of inner programs too."""
+    for equation in program.eqns:
+        yield equation.primitive.name
+        for value in equation.params.values():
+            for part in value if isinstance(value, tuple | list) else [value]:
+                inner = getattr(part, "jaxpr", part)
+                if hasattr(inner, "eqns"):
+                    yield from _operations(inner)
 
 
 def _first_line(error: Exception) -> str:
