@@ -266,11 +266,13 @@ def calibration_model(prior_sd: float = 1.0, noise: float = 1.0) -> dpmcmc.Model
     return dpmcmc.Model(log_likelihood, log_prior, {"mean": 0.0, "log_sd": 0.0})
 
 
-def ranks(model: dpmcmc.Model, **settings: float) -> dict[str, np.ndarray]:
+def ranks(
+    model: dpmcmc.Model, replicates: int = REPLICATES, **settings: float
+) -> dict[str, np.ndarray]:
     """The rank of what was simulated among RANKED thinned draws."""
     found: dict[str, list[int]] = {"mean": [], "log_sd": [], "likelihood": []}
     thin, warmup = 40, 300
-    for replicate in range(REPLICATES):
+    for replicate in range(replicates):
         rng = np.random.default_rng([5, replicate])
         truth = {"mean": rng.normal(0.0, 1.0), "log_sd": rng.normal(0.0, 0.5)}
         records = rng.normal(truth["mean"], np.exp(truth["log_sd"]), size=6)
@@ -312,6 +314,11 @@ def is_calibrated(found: dict[str, np.ndarray]) -> bool:
 def test_calibration_by_simulation() -> None:
     found = ranks(calibration_model())
     assert is_calibrated(found)
+
+
+@pytest.mark.slow
+def test_calibration_by_more_simulation() -> None:
+    assert is_calibrated(ranks(calibration_model(), replicates=20 * REPLICATES))
 
 
 @pytest.mark.parametrize(

@@ -33,9 +33,12 @@ def cost(bits: int, clip: float, records: int, delta: float) -> float:
 
 
 def private(model: Model, records: Any, **changes: Any) -> Posterior:
-    """Run `sample` on a small budget, but for the changes."""
+    """Run `sample` at a small cost, but for the changes.
+
+    Chunks of the same length are compiled once for runs of all lengths.
+    """
     settings = {"delta": 1e-5, "clip": 0.05, "proposal": WALK, "progress": False}
-    return sample(model, records, **{**settings, **changes})
+    return sample(model, records, **{**settings, "chunk": 5, **changes})
 
 
 def seeded(model: Model, records: Any, **changes: Any) -> Posterior:
@@ -210,11 +213,14 @@ def test_a_chain_moves_exactly_where_it_accepts(
     assert 0.1 < posterior.accepted.mean() < 0.9
 
 
-def test_every_chain_starts_at_the_initial_point(records: np.ndarray) -> None:
-    """A prior that forbids every other point keeps each chain where it starts."""
+@pytest.mark.parametrize("elsewhere", [-math.inf, math.inf, math.nan])
+def test_every_chain_starts_at_the_initial_point(
+    records: np.ndarray, elsewhere: float
+) -> None:
+    """A prior that is not finite at any other point keeps each chain at its start."""
     model = Model(
         lambda theta, record: -((record - theta["a"]) ** 2),
-        lambda theta: jnp.where(theta["a"] == 3.5, 0.0, -jnp.inf),
+        lambda theta: jnp.where(theta["a"] == 3.5, 0.0, elsewhere),
         initial={"a": 3.5, "b": np.array([1.0, 2.0])},
     )
     posterior = seeded(model, records, chains=3, warmup=0)
@@ -431,11 +437,15 @@ def model_of(parts: Callable[[Any], tuple[Any, Any]]) -> Model:
     return Model(log_likelihood, lambda theta: -(theta["mean"] ** 2), {"mean": 0.0})
 
 
+@pytest.fixture(scope="module")
+def reference() -> Posterior:
+    return seeded(model_of(lambda r: (r["x"], r["n"])), {"x": X, "n": N})
+
+
 @pytest.mark.parametrize(("form", "parts"), FORMS)
 def test_records_of_any_form_give_the_same_draws(
-    form: Any, parts: Callable[[Any], tuple[Any, Any]]
+    form: Any, parts: Callable[[Any], tuple[Any, Any]], reference: Posterior
 ) -> None:
-    reference = seeded(model_of(lambda r: (r["x"], r["n"])), {"x": X, "n": N})
     posterior = seeded(model_of(parts), form)
     assert posterior.statement.records == 60
     np.testing.assert_allclose(posterior.draws["mean"], reference.draws["mean"])
