@@ -24,7 +24,7 @@ from dpmcmc.experiments.mixture import (
     posterior_covariance,
     simulate_mixture,
 )
-from dpmcmc.private import Chains, Grid, Records, Tape
+from dpmcmc.private import Chains, FullData, Grid, Records, Tape
 from dpmcmc.proposals import RandomWalk
 
 CLIP = 0.006
@@ -39,7 +39,7 @@ def private_step(records: np.ndarray, chains: int) -> Callable[[], None]:
         model,
         Records(records),
         RandomWalk(0.16 * covariance).fit(start),
-        Grid(CLIP),
+        FullData(Grid(CLIP)),
         Tape.fresh(),
         start=start,
         chains=chains,

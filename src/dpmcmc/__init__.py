@@ -9,6 +9,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dpmcmc.acceptance import (
+        Barker,
+        Coarsening,
+        GaussianBarker,
+        MinibatchBarker,
+    )
     from dpmcmc.errors import InputError
     from dpmcmc.model import Model
     from dpmcmc.posterior import Posterior
@@ -19,7 +25,11 @@ if TYPE_CHECKING:
     from dpmcmc.statement import Statement
 
 __all__ = [
+    "Barker",
+    "Coarsening",
+    "GaussianBarker",
     "InputError",
+    "MinibatchBarker",
     "Model",
     "Posterior",
     "RandomWalk",
@@ -31,6 +41,10 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Barker": "dpmcmc.acceptance",
+    "Coarsening": "dpmcmc.acceptance",
+    "GaussianBarker": "dpmcmc.acceptance",
+    "MinibatchBarker": "dpmcmc.acceptance",
     "InputError": "dpmcmc.errors",
     "Model": "dpmcmc.model",
     "Posterior": "dpmcmc.posterior",

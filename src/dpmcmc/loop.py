@@ -16,7 +16,7 @@ import numpy as np
 from dpmcmc.errors import InputError, require_count
 from dpmcmc.model import Model, check_model
 from dpmcmc.posterior import Posterior
-from dpmcmc.private import Chains, Grid, Records, Released, Tape
+from dpmcmc.private import Chains, Records, Released, Tape, Test
 from dpmcmc.progress import steps_bar
 from dpmcmc.proposals import Mover, Proposal
 from dpmcmc.statement import Statement
@@ -56,8 +56,12 @@ def prepare(
     precision: Precision | None,
     devices: Sequence[jax.Device] | None,
     chunk: int | None,
+    reads: int,
 ) -> Run:
-    """Check every setting, from shapes alone; no record is read."""
+    """Check every setting, from shapes alone; no record is read.
+
+    ``reads`` is how many records a step of a chain evaluates.
+    """
     chains = require_count("chains", chains, "One chain makes most of a budget.")
     steps = require_count("steps", steps, "Give the number of steps of each chain.")
     warmup = steps // 4 if warmup is None else warmup
@@ -67,8 +71,7 @@ def prepare(
             f"warmup is {warmup}, but there are {steps} steps; it must be below them. "
             "Choose a shorter warm-up, or 0 to keep every step."
         )
-    work = len(records) * chains
-    default_chunk = int(np.clip(_RECORDS_A_CHUNK // work, 1, 1000))
+    default_chunk = int(np.clip(_RECORDS_A_CHUNK // (reads * chains), 1, 2000))
     chunk = require_count(
         "chunk",
         default_chunk if chunk is None else chunk,
@@ -100,14 +103,14 @@ def prepare(
 
 
 def run_chains(
-    run: Run, grid: Grid, tape: Tape, statement: Statement, progress: bool
+    run: Run, test: Test, tape: Tape, statement: Statement, progress: bool
 ) -> Posterior:
     """Run the chains of a checked run, and put their draws with the statement."""
     chains = Chains(
         run.model,
         run.records,
         run.mover,
-        grid,
+        test,
         tape,
         start=run.start,
         chains=run.chains,
@@ -129,8 +132,8 @@ def _collect(
     is not idle while the host copies draws and reads the tape.
     """
     pending: list[Released] = []
-    for size in _chunks(run.steps, run.chunk):
-        pending.append(chains.advance(size))
+    for released in chains.run(_chunks(run.steps, run.chunk)):
+        pending.append(released)
         if len(pending) > 1:
             yield _to_host(pending.pop(0), bar)
     yield _to_host(pending.pop(), bar)
@@ -166,7 +169,6 @@ def _settings(run: Run) -> Mapping[str, str]:
     dtype = jnp.result_type(*jax.tree.leaves(run.start))
     return MappingProxyType(
         {
-            "test": "Barker, all records",
             "proposal": repr(run.proposal),
             "start": repr(run.model.initial),
             "warmup": str(run.warmup),

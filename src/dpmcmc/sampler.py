@@ -12,23 +12,33 @@ from importlib.metadata import version
 from typing import Any
 
 import jax
-from dp_accounting import SelfComposedDpEvent
+from dp_accounting.dp_event import DpEvent, SelfComposedDpEvent
 
-from dpmcmc.accounting import BarkerBit, certify_epsilon, most_steps
+from dpmcmc.acceptance import (
+    Acceptance,
+    Barker,
+    Coarsening,
+    Setting,
+    require_test,
+    tempered_records,
+)
+from dpmcmc.accounting import Certificate, certify_epsilon, most_steps
 from dpmcmc.errors import (
     InputError,
     require_count,
     require_positive,
     require_probability,
 )
-from dpmcmc.loop import Precision, prepare, run_chains
+from dpmcmc.loop import Precision, Run, prepare, run_chains
 from dpmcmc.model import Model
 from dpmcmc.posterior import Posterior
-from dpmcmc.private import Grid, Records, Tape
+from dpmcmc.private import FullData, Records, Tape
 from dpmcmc.proposals import Proposal
 from dpmcmc.statement import Statement
 
 __all__ = ["sample", "sample_not_private"]
+
+_BARKER = Barker()
 
 
 def sample(
@@ -36,8 +46,10 @@ def sample(
     records: Any,
     *,
     delta: float,
-    clip: float,
     proposal: Proposal,
+    clip: float | None = None,
+    test: Acceptance = _BARKER,
+    tempering: float | Coarsening | None = None,
     epsilon: float | None = None,
     steps: int | None = None,
     chains: int = 1,
@@ -62,8 +74,15 @@ def sample(
     delta
         The δ of the budget. It should be well below one over the number of records.
     clip
-        The bound B on one record's log-likelihood ratio in one step. A smaller clip
-        buys more steps, but biases the posterior once it touches many records.
+        The bound B on one record's (tempered) log-likelihood ratio in one step. A
+        smaller clip buys more steps, but biases the posterior once it touches many
+        records. The minibatch test has a clip of its own; the others need one.
+    test
+        How a step is decided: `Barker` on all records, exact, unless given;
+        `MinibatchBarker` on a fresh batch; `GaussianBarker` as in the paper.
+    tempering
+        The number N₀ of records that the likelihood is to count for, or a
+        `Coarsening`: the likelihood is raised to the power N₀/N.
     proposal
         How a chain suggests its next point, such as `RandomWalk`.
     epsilon
@@ -104,43 +123,54 @@ def sample(
     looking at the records. It holds whether or not the chain has converged.
     """
     delta = require_probability("delta", delta, "Choose it well below 1/N.")
-    clip = _clip(
-        clip, _MOST_PRIVATE_CLIP, "Choose the largest ratio a record may have."
-    )
     chains = require_count("chains", chains, "One chain makes most of a budget.")
     sealed = records if isinstance(records, Records) else Records(records)
-    bit = BarkerBit(clip=clip, records=len(sealed))
+    setting = Setting(len(sealed), tempered_records(tempering, len(sealed)), clip)
+    test = require_test(test)
+    bit, mechanism = test.event(setting), test.mechanism(setting)
     if (epsilon is None) == (steps is None):
         raise InputError(
             f"epsilon is {epsilon!r} and steps is {steps!r}; give one of the two: "
             "epsilon, to have the steps it buys, or steps, to read the ε they cost."
         )
     if epsilon is not None:
-        steps = _steps_for_budget(bit, epsilon, delta, chains)
+        epsilon = require_positive("epsilon", epsilon, "Common budgets: 0.1 to 10.")
+        bits = most_steps(bit, epsilon, delta)
+        if bits < chains:
+            raise InputError(
+                f"the budget ε = {epsilon:g}, δ = {delta:g} buys {bits} bits"
+                f"{_at_clip(clip)}, but one step of each chain needs {chains}. Choose "
+                "a smaller clip, a larger budget, or fewer chains."
+            )
+        steps = bits // chains
     run = prepare(
-        model, sealed, proposal, chains, steps, warmup, precision, devices, chunk
+        model,
+        sealed,
+        proposal,
+        chains,
+        steps,
+        warmup,
+        precision,
+        devices,
+        chunk,
+        mechanism.reads(len(sealed)),
     )
-    event = SelfComposedDpEvent(bit, run.chains * run.steps)
-    certificate = certify_epsilon(event, delta)
-    if not math.isfinite(certificate.epsilon):
-        raise InputError(
-            f"no ε can be proven for {event.count:,} bits at clip {clip:g} with δ = "
-            f"{delta:g}. Choose a smaller clip, fewer steps or chains, or a larger δ; "
-            "for records that are not sensitive, sample_not_private needs no budget."
-        )
+    certificate = _certify(bit, run, delta, clip)
     statement = Statement(
         epsilon=certificate.epsilon,
         delta=certificate.delta,
         records=len(sealed),
         chains=run.chains,
         steps=run.steps,
-        clip=clip,
+        clip=None if clip is None else float(clip),
+        decided=test.describe(setting),
+        tempered=setting.tempered,
         accountant=certificate.accountant,
         not_private_because=(),
         notes=_notes(delta, len(sealed)),
         version=version("dpmcmc"),
     )
-    return run_chains(run, Grid(clip), Tape.fresh(), statement, progress)
+    return run_chains(run, mechanism, Tape.fresh(), statement, progress)
 
 
 def sample_not_private(
@@ -150,6 +180,8 @@ def sample_not_private(
     steps: int,
     proposal: Proposal,
     clip: float | None = None,
+    test: Acceptance = _BARKER,
+    tempering: float | Coarsening | None = None,
     seed: int | None = None,
     chains: int = 1,
     warmup: int | None = None,
@@ -170,22 +202,31 @@ def sample_not_private(
         Makes the tape repeatable; a fresh tape is used if it is None.
     clip
         As in `sample`; None leaves the ratios as they are.
-    model, records, steps, proposal, chains, warmup, precision, devices, chunk, progress
+    model, records, steps, proposal, test, tempering, chains, warmup, precision, \
+devices, chunk, progress
         As in `sample`.
     """
     sealed = records if isinstance(records, Records) else Records(records)
+    setting = Setting(len(sealed), tempered_records(tempering, len(sealed)), clip)
+    test = require_test(test)
+    mechanism = test.mechanism(setting)
     reasons = ["it was drawn by sample_not_private, outside any budget"]
-    if clip is None:
-        grid = Grid.unclipped(len(sealed))
+    if clip is None and isinstance(mechanism, FullData):
         reasons.append("no clip bounds the influence of a record")
-    else:
-        clip = _clip(clip, _MOST_CLIP, "Give None for no clip.")
-        grid = Grid(clip)
     if seed is not None:
         seed = require_count("seed", seed, "Give None for a fresh tape.", least=0)
         reasons.append("the randomness can be made again from a seed")
     run = prepare(
-        model, sealed, proposal, chains, steps, warmup, precision, devices, chunk
+        model,
+        sealed,
+        proposal,
+        chains,
+        steps,
+        warmup,
+        precision,
+        devices,
+        chunk,
+        mechanism.reads(len(sealed)),
     )
     statement = Statement(
         epsilon=float("inf"),
@@ -193,40 +234,32 @@ def sample_not_private(
         records=len(sealed),
         chains=run.chains,
         steps=run.steps,
-        clip=clip,
+        clip=None if clip is None else float(clip),
+        decided=test.describe(setting),
+        tempered=setting.tempered,
         accountant="none",
         not_private_because=tuple(reasons),
         notes=(),
         version=version("dpmcmc"),
     )
     tape = Tape.fresh() if seed is None else Tape.seeded(seed)
-    return run_chains(run, grid, tape, statement, progress)
+    return run_chains(run, mechanism, tape, statement, progress)
 
 
-_LEAST_CLIP, _MOST_CLIP, _MOST_PRIVATE_CLIP = 1e-30, 1e30, 100.0
-"""Clips whose grid float32 can hold; and beyond which no bit hides a record."""
-
-
-def _clip(clip: float, most: float, advice: str) -> float:
-    clip = require_positive("clip", clip, advice)
-    if not _LEAST_CLIP <= clip <= most:
+def _certify(bit: DpEvent, run: Run, delta: float, clip: float | None) -> Certificate:
+    event = SelfComposedDpEvent(bit, run.chains * run.steps)
+    certificate = certify_epsilon(event, delta)
+    if not math.isfinite(certificate.epsilon):
         raise InputError(
-            f"clip is {clip:g}; it must lie between {_LEAST_CLIP:g} and {most:g}. "
-            f"{advice}"
+            f"no ε can be proven for {event.count:,} bits{_at_clip(clip)} with δ = "
+            f"{delta:g}. Choose a smaller clip, fewer steps or chains, or a larger δ; "
+            "for records that are not sensitive, sample_not_private needs no budget."
         )
-    return clip
+    return certificate
 
 
-def _steps_for_budget(bit: BarkerBit, epsilon: float, delta: float, chains: int) -> int:
-    epsilon = require_positive("epsilon", epsilon, "Common budgets are 0.1 to 10.")
-    bits = most_steps(bit, epsilon, delta)
-    if bits < chains:
-        raise InputError(
-            f"the budget ε = {epsilon:g}, δ = {delta:g} buys {bits} bits at clip "
-            f"{bit.clip:g}, but one step of each chain needs {chains}. Choose a "
-            "smaller clip, a larger budget, or fewer chains."
-        )
-    return bits // chains
+def _at_clip(clip: float | None) -> str:
+    return "" if clip is None else f" at clip {clip:g}"
 
 
 def _notes(delta: float, records: int) -> tuple[str, ...]:

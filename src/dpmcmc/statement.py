@@ -23,7 +23,12 @@ class Statement:
     chains, steps
         One bit was released at each of ``steps`` steps of each chain.
     clip
-        Bound on one record's log-likelihood ratio; None where none was set.
+        Bound on one record's log-likelihood ratio; None where the run had none of its
+        own.
+    decided
+        How a bit was decided, in words.
+    tempered
+        How many records the likelihood counts for, N₀; ``records`` if not tempered.
     accountant
         Which accountant proved the guarantee.
     not_private_because
@@ -40,6 +45,8 @@ class Statement:
     chains: int
     steps: int
     clip: float | None
+    decided: str
+    tempered: float
     accountant: str
     not_private_because: tuple[str, ...]
     notes: tuple[str, ...]
@@ -49,6 +56,11 @@ class Statement:
     def is_private(self) -> bool:
         """Whether the result carries a privacy guarantee at all."""
         return not self.not_private_because and math.isfinite(self.epsilon)
+
+    @property
+    def is_tempered(self) -> bool:
+        """Whether the likelihood counts for fewer records than there are."""
+        return self.tempered < self.records
 
     @property
     def label(self) -> str:
@@ -83,8 +95,8 @@ class Statement:
             f"Protected: any one of the {self.records:,} records, against substitution "
             "by any other record. The number of records is public.",
             f"Released: {bits:,} accept-or-reject bits ({_plural(self.chains, 'chain')}"
-            f" of {_plural(self.steps, 'step')}), each decided on all records, with "
-            f"each record's log-likelihood ratio clipped to ±{self.clip:g}.",
+            f" of {_plural(self.steps, 'step')}), each {self.decided}.",
+            *self._tempered_lines(),
             f"Accountant: {self.accountant}. Rounding of floating-point numbers is "
             "paid for in δ. Randomness: ChaCha20, keyed by the operating system.",
         ]
@@ -94,6 +106,16 @@ class Statement:
             f"NOT PRIVATE: {'; '.join(self.not_private_because)}.",
             "This result carries no privacy guarantee. Do not release it if the "
             f"{self.records:,} records are sensitive.",
+            *self._tempered_lines(),
+        ]
+
+    def _tempered_lines(self) -> list[str]:
+        if not self.is_tempered:
+            return []
+        return [
+            f"Tempered: the likelihood counts for N₀ = {self.tempered:.6g} records (it "
+            f"is raised to the power {self.tempered / self.records:.4g}), so that the "
+            "posterior is wider than that of all records."
         ]
 
 

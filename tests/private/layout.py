@@ -14,7 +14,7 @@ import numpy as np
 from jax.scipy import stats
 
 from dpmcmc.model import Model
-from dpmcmc.private import Chains, Grid, Records, Tape
+from dpmcmc.private import Chains, FullData, Grid, Records, Tape
 from dpmcmc.proposals import RandomWalk
 
 RECORDS = 4099  # a prime: no number of devices and no block divides it
@@ -49,7 +49,7 @@ def make_chains(devices=1, chunk=STEPS, dtype="float32", records=RECORDS):
         MODEL,
         Records(data),
         mover,
-        Grid(0.01),
+        FullData(Grid(0.01)),
         Tape.seeded(71),
         start=start,
         chains=2,

@@ -14,7 +14,7 @@ from programs import Source, trace_sources
 import dpmcmc
 from dpmcmc import private
 from dpmcmc.model import Model
-from dpmcmc.private import Chains, Grid, Records, Tape
+from dpmcmc.private import Chains, FullData, Grid, Records, Tape
 from dpmcmc.private import chains as chains_module
 from dpmcmc.proposals import RandomWalk
 
@@ -23,7 +23,10 @@ BOUNDARY = PACKAGE / "private"
 OUTSIDE = sorted(p for p in PACKAGE.rglob("*.py") if BOUNDARY not in p.parents)
 INSIDE = sorted(BOUNDARY.rglob("*.py"))
 
-EXPORTED = {"Chains", "Grid", "Records", "Released", "Tape"}
+EXPORTED = {
+    *("Chains", "Records", "Released", "Tape"),
+    *("BatchDecision", "FullData", "Grid", "Minibatch", "Mixture", "Noise", "Test"),
+}
 INNER_NAMES = {
     *("_SEALED", "open_records", "Opened", "_host_arrays", "read_column"),
     *("_opened", "_state", "_tape", "_Tape__key", "__key", "_decision"),
@@ -165,7 +168,7 @@ def sources_of_step(count=COUNT, dtype="float32", log_likelihood=None, chains=3)
             model,
             Records({"x": np.zeros(count)}),
             RandomWalk(0.1).fit(start),
-            Grid(0.01),
+            FullData(Grid(0.01)),
             Tape.seeded(1),
             start=start,
             chains=chains,

@@ -16,7 +16,7 @@ from adversarial import HOSTILE
 from programs import equations
 
 from dpmcmc.model import Model
-from dpmcmc.private import Chains, Grid, Records, Released, Tape
+from dpmcmc.private import Chains, FullData, Grid, Records, Released, Tape
 from dpmcmc.private import chains as chains_module
 from dpmcmc.proposals import Proposed, RandomWalk
 
@@ -35,7 +35,7 @@ def make(data, model=NORMAL, mover=None, start=None, **settings):
         model,
         Records(data),
         mover,
-        Grid(clip),
+        FullData(Grid(clip)),
         Tape.seeded(seed),
         start=start,
         **{**defaults, **settings},

@@ -15,7 +15,7 @@ import pytest
 
 from dpmcmc.errors import InputError
 from dpmcmc.model import Model
-from dpmcmc.private import Chains, Grid, Records, Tape
+from dpmcmc.private import Chains, FullData, Grid, Records, Tape
 from dpmcmc.private.context import boundary_arithmetic
 from dpmcmc.private.records import open_records
 from dpmcmc.proposals import RandomWalk
@@ -132,7 +132,7 @@ def chain_bits(table, steps=200):
         model,
         Records(table),
         RandomWalk(0.5).fit(start),
-        Grid(0.7),
+        FullData(Grid(0.7)),
         Tape.seeded(60),
         start=start,
         chains=2,

@@ -7,9 +7,24 @@ sealed; released points and bits come out. Each function that the guarantee rest
 has a Guarantee block, and a proof of the same name under ``docs/proofs``.
 """
 
+from dpmcmc.private.acceptance import FullData, Minibatch, Test
 from dpmcmc.private.chains import Chains, Released
+from dpmcmc.private.gaussian import BatchDecision, Noise
+from dpmcmc.private.laws import Mixture
 from dpmcmc.private.ratios import Grid
 from dpmcmc.private.records import Records
 from dpmcmc.private.tape import Tape
 
-__all__ = ["Chains", "Grid", "Records", "Released", "Tape"]
+__all__ = [
+    "BatchDecision",
+    "Chains",
+    "FullData",
+    "Grid",
+    "Minibatch",
+    "Mixture",
+    "Noise",
+    "Records",
+    "Released",
+    "Tape",
+    "Test",
+]

@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Chains inside the boundary: records and caches stay here, bits and points leave.
 
-A step proposes a point, evaluates every record once at it, decides, and keeps the
-per-record log-likelihoods of wherever the chain now is. Steps run in compiled
-chunks, all chains together; what a chunk returns is the released chain, nothing
-else. The number of steps in a chunk is an argument of the compiled code, not a part
-of it, so that the last, shorter chunk compiles nothing new.
+A step proposes a point, lets the acceptance test decide on the records, and moves or
+stays. Steps run in compiled chunks, all chains together; what a chunk returns is the
+released chain, nothing else. The number of steps in a chunk is an argument of the
+compiled code, not a part of it, so that the last, shorter chunk compiles nothing new.
 """
 
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple, NoReturn, Protocol
 
@@ -17,15 +19,17 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.model import Model
-from dpmcmc.private.barker import Decision, Evidence, barker
+from dpmcmc.private.acceptance import Move, Test, dtype_of
 from dpmcmc.private.context import boundary_arithmetic
 from dpmcmc.private.laws import Counter, Reader
-from dpmcmc.private.ratios import Grid
-from dpmcmc.private.records import Opened, Records, open_records
+from dpmcmc.private.records import Opened, Records
 from dpmcmc.private.tape import Stream, Tape
 from dpmcmc.tracing import as_float, is_double
 
 __all__ = ["Chains", "Released"]
+
+_WORKERS = 2
+"""Threads that read the tape and draw batches ahead, one chunk each."""
 
 
 class Mover(Protocol):
@@ -47,18 +51,23 @@ class Released(NamedTuple):
 
 
 class _State(NamedTuple):
-    """Where the chains are; the cache holds one log-likelihood a record."""
+    """Where the chains are, and what the test keeps of the records there."""
 
     theta: Any
     log_prior: jax.Array
-    cache: jax.Array
+    memory: Any
 
 
-class _Words(NamedTuple):
-    """Words of a chunk: (steps, chains, words a proposal) and (steps, chains)."""
+class _Inputs(NamedTuple):
+    """What a chunk reads besides the state, with a leading axis of steps.
 
-    proposal: jax.Array
-    test: jax.Array
+    Words of the tape for proposals (steps, chains, words) and tests (steps, chains),
+    and the records of the batches if the test has any.
+    """
+
+    proposal: Any
+    test: Any
+    batch: Opened | None
 
 
 class Chains:
@@ -66,9 +75,9 @@ class Chains:
 
     Parameters
     ----------
-    model, records, mover, grid, tape
-        The model; the sealed records; the fitted proposal; the grid of the clipped
-        ratios; the randomness.
+    model, records, mover, test, tape
+        The model; the sealed records; the fitted proposal; the acceptance test; the
+        randomness.
     start
         The starting point of every chain, in the chain's precision.
     chains
@@ -84,7 +93,7 @@ class Chains:
         model: Model,
         records: Records,
         mover: Mover,
-        grid: Grid,
+        test: Test,
         tape: Tape,
         *,
         start: Any,
@@ -96,56 +105,83 @@ class Chains:
         # the only step of a loop would be compiled, and so rounded, in another way
         self._chains, self._room, self._position = chains, max(chunk, 2), 0
         with boundary_arithmetic():
-            self._opened, block = open_records(records, _dtype(start), devices)
-            self._decision = Decision(grid, block)
+            self._test, self._access = test.open(records, dtype_of(start), devices)
             self._words_a_proposal = _count_words(mover, start)
             theta = jax.tree.map(lambda leaf: jnp.stack([leaf] * chains), start)
-            self._state = _initial_state(model, self._opened, theta)
+            resident = self._access.resident
+            self._state = _initial_state(model, self._test, resident, theta)
 
     def advance(self, steps: int) -> Released:
-        """Run ``steps`` steps of every chain and release what they decided.
+        """Run ``steps`` steps of every chain and release what they decided."""
+        (released,) = self.run([steps])
+        return released
+
+    def run(self, sizes: Iterable[int]) -> Iterator[Released]:
+        """Advance by each of ``sizes`` in turn, and release each chunk.
+
+        What the next chunks read is made ready on other threads meanwhile. A size
+        is taken from ``sizes`` before anything is read for its chunk.
 
         Guarantee
         ---------
-        What is returned is a function of ``chains · steps`` bits of `barker`, of
-        earlier released bits, and of words of the tape that no bit uses. Each bit
-        has its own word of the tape, used once. The run time and the shapes do not
-        depend on the records' values by any branch of this code.
+        What is released is a function of one bit of the test for each step of each
+        chain, of earlier released bits, and of words of the tape that no bit uses.
+        Each bit has its own word of the tape, and its own batch if the test has
+        one, used once. The run time and the shapes do not depend on the records'
+        values by any branch of this code.
         """
+        with ThreadPoolExecutor(_WORKERS) as pool:
+            ready: deque[tuple[int, Future[_Inputs]]] = deque()
+            for steps in sizes:
+                position = self._position
+                self._position += steps  # first: no word is read twice, come what may
+                ready.append((steps, pool.submit(self._inputs, position, steps)))
+                if len(ready) > _WORKERS:
+                    yield self._run_chunk(*ready.popleft())
+            while ready:
+                yield self._run_chunk(*ready.popleft())
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("chains cannot be copied or saved: they hold the records")
+
+    def _run_chunk(self, steps: int, inputs: "Future[_Inputs]") -> Released:
         with boundary_arithmetic():
-            words = self._read_tape(steps)
-            self._position += steps  # first: no word is read twice, come what may
             self._state, released = _advance(
                 self._model,
-                self._decision,
+                self._test,
                 self._mover,
-                self._opened,
+                self._access.resident,
                 self._state,
-                words,
+                inputs.result(),
                 steps,
             )
             if steps == self._room:
                 return released
             return jax.tree.map(lambda leaf: leaf[:steps], released)
 
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("chains cannot be copied or saved: they hold the records")
+    def _inputs(self, start: int, steps: int) -> _Inputs:
+        """What steps ``start`` to ``start + steps`` read, padded to a whole chunk."""
 
-    def _read_tape(self, steps: int) -> _Words:
-        """Words of the next steps, padded to a whole chunk with zeros."""
-
-        def read(stream: Stream, width: int) -> jax.Array:
+        def read(stream: Stream, width: int) -> np.ndarray:
             words = np.zeros((self._room, self._chains, width), np.uint64)
             for chain in range(self._chains):
-                start, count = self._position * width, steps * width
-                stretch = self._tape.words(stream, chain, start, count)
+                stretch = self._tape.words(stream, chain, start * width, steps * width)
                 words[:steps, chain] = stretch.reshape(steps, width)
-            return jnp.asarray(words)
+            return words
 
-        return _Words(
-            read(Stream.PROPOSAL, self._words_a_proposal),
-            read(Stream.TEST, 1)[..., 0],
-        )
+        def pad(leaf: np.ndarray) -> np.ndarray:
+            room = [(0, self._room - steps), *[(0, 0)] * (leaf.ndim - 1)]
+            return np.pad(leaf, room) if steps < self._room else leaf
+
+        with boundary_arithmetic():
+            batch = self._test.batches(
+                self._access.source, self._tape, self._chains, start, steps
+            )
+            return _Inputs(
+                read(Stream.PROPOSAL, self._words_a_proposal),
+                read(Stream.TEST, 1)[..., 0],
+                jax.tree.map(pad, batch),
+            )
 
 
 def _count_words(mover: Mover, theta: Any) -> int:
@@ -155,56 +191,64 @@ def _count_words(mover: Mover, theta: Any) -> int:
     return counter.count
 
 
-@partial(jax.jit, static_argnames="model")
-def _initial_state(model: Model, opened: Opened, theta: Any) -> _State:
+@partial(jax.jit, static_argnames=("model", "test"))
+def _initial_state(
+    model: Model, test: Test, resident: Opened | None, theta: Any
+) -> _State:
     log_prior = jax.vmap(lambda point: _log_prior(model, point))(theta)
-    return _State(theta, log_prior, _log_likelihoods(model, opened, theta))
+    return _State(theta, log_prior, test.remember(model, resident, theta))
 
 
-@partial(jax.jit, static_argnames=("model", "decision"), donate_argnames="state")
+@partial(jax.jit, static_argnames=("model", "test"), donate_argnames="state")
 def _advance(
     model: Model,
-    decision: Decision,
+    test: Test,
     mover: Mover,
-    opened: Opened,
+    resident: Opened | None,
     state: _State,
-    words: _Words,
+    inputs: _Inputs,
     steps: int,
 ) -> tuple[_State, Released]:
-    """Run ``steps`` steps, at most as many as there are words."""
+    """Run ``steps`` steps, at most as many as there are inputs."""
 
     def body(step: int, carry: tuple[_State, Released]) -> tuple[_State, Released]:
         state, released = carry
-        now = jax.tree.map(lambda leaf: leaf[step], words)
-        state, accepted = _step(model, decision, mover, opened, state, now)
+        now = jax.tree.map(lambda leaf: leaf[step], inputs)
+        state, accepted = _step(model, test, mover, resident, state, now)
         row = Released(state.theta, accepted)
         return state, jax.tree.map(
             lambda all_, one: all_.at[step].set(one), released, row
         )
 
     room = jax.tree.map(
-        lambda leaf: jnp.zeros((words.test.shape[0], *leaf.shape), leaf.dtype),
-        Released(state.theta, jnp.zeros(words.test.shape[1], bool)),
+        lambda leaf: jnp.zeros((inputs.test.shape[0], *leaf.shape), leaf.dtype),
+        Released(state.theta, jnp.zeros(inputs.test.shape[1], bool)),
     )
     return jax.lax.fori_loop(0, steps, body, (state, room))
 
 
 def _step(
     model: Model,
-    decision: Decision,
+    test: Test,
     mover: Mover,
-    opened: Opened,
+    resident: Opened | None,
     state: _State,
-    words: _Words,
+    inputs: _Inputs,
 ) -> tuple[_State, jax.Array]:
-    """One proposal and one test of every chain."""
-    theta, log_ratio = jax.vmap(partial(_propose, mover))(state.theta, words.proposal)
+    """One proposal and one test of every chain.
+
+    Guarantee
+    ---------
+    The next point of a chain, and its log prior, depend on the records through the
+    chain's bit alone; the memory depends on them and is not released.
+    """
+    theta, log_ratio = jax.vmap(partial(_propose, mover))(state.theta, inputs.proposal)
     log_prior = jax.vmap(lambda point: _log_prior(model, point))(theta)
-    cache = _log_likelihoods(model, opened, theta)
     public = log_prior.astype(jnp.float64) - state.log_prior + log_ratio
-    evidence = Evidence(state.cache, cache, opened.present)
-    accepted = barker(evidence, public, words.test, decision)
-    proposed = _State(theta, log_prior, cache)
+    read = inputs.batch if resident is None else resident
+    move = Move(state.theta, theta, public, inputs.test)
+    accepted, memory = test.decide(model, read, state.memory, move)
+    proposed = _State(theta, log_prior, memory)
     return _choose(accepted, proposed, state), accepted
 
 
@@ -217,27 +261,9 @@ def _propose(mover: Mover, theta: Any, words: jax.Array) -> tuple[Any, jax.Array
 
 
 def _log_prior(model: Model, theta: Any) -> jax.Array:
-    dtype = _dtype(theta)
+    dtype = dtype_of(theta)
     with jax.enable_x64(is_double(dtype)):
         return as_float(model.log_prior(theta), dtype)
-
-
-def _log_likelihoods(model: Model, opened: Opened, theta: Any) -> jax.Array:
-    """Log-likelihood of each record at each chain's point, as (chains, records).
-
-    Guarantee
-    ---------
-    Entry (c, i) is a function of chain c's point and of record i: the user's
-    function sees one record at a time, under vmap with no named axis.
-    """
-    dtype = _dtype(theta)
-
-    def one(point: Any, record: Any) -> jax.Array:
-        with jax.enable_x64(is_double(dtype)):
-            return as_float(model.log_likelihood(point, record), dtype)
-
-    each_record = jax.vmap(one, in_axes=(None, 0))
-    return jax.vmap(each_record, in_axes=(0, None))(theta, opened.arrays)
 
 
 def _choose(accepted: jax.Array, proposed: _State, current: _State) -> _State:
@@ -247,7 +273,3 @@ def _choose(accepted: jax.Array, proposed: _State, current: _State) -> _State:
         return jnp.where(accepted.reshape(-1, *[1] * (new.ndim - 1)), new, old)
 
     return jax.tree.map(pick, proposed, current)
-
-
-def _dtype(theta: Any) -> Any:
-    return jnp.result_type(*jax.tree.leaves(theta))

@@ -5,13 +5,23 @@
 All of it is float64 arithmetic on the device, inside an x64 context.
 """
 
+from dataclasses import dataclass
+
 import jax
 import jax.numpy as jnp
-from jax.scipy.special import ndtri
+from jax.scipy.special import ndtr, ndtri
 
 from dpmcmc.arithmetic import LOG_ODDS_LIMIT
 
-__all__ = ["Counter", "Reader", "bernoulli", "normal", "uniform"]
+__all__ = [
+    "Counter",
+    "Mixture",
+    "Reader",
+    "bernoulli",
+    "mixture_bernoulli",
+    "normal",
+    "uniform",
+]
 
 
 def uniform(words: jax.Array) -> jax.Array:
@@ -45,7 +55,44 @@ def bernoulli(word: jax.Array, log_odds: jax.Array) -> jax.Array:
     log_odds = jnp.clip(log_odds, -LOG_ODDS_LIMIT, LOG_ODDS_LIMIT)
     small = jnp.exp(-jnp.abs(log_odds))
     chance = jnp.where(log_odds >= 0, 1.0, small) / (1.0 + small)
-    return (word >> 11).astype(jnp.float64) * 2.0**-53 < chance
+    return _upper_bits(word) < chance
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """A law of V_cor: a finite mixture of normals, of which width 0 is an atom."""
+
+    centres: tuple[float, ...]
+    widths: tuple[float, ...]
+    weights: tuple[float, ...]
+
+
+def mixture_bernoulli(
+    word: jax.Array, place: jax.Array, variance: jax.Array, mixture: Mixture
+) -> jax.Array:
+    """Draw a bit that is true with probability F(place), from one 64-bit word.
+
+    F is the distribution function of N(0, variance) + V_cor. The bit is ``U < F``, with
+    U the upper 53 bits of the word times 2⁻⁵³: the test ``place + N + V_cor > 0``
+    for a symmetric V_cor, as one Bernoulli draw.
+
+    Guarantee
+    ---------
+    For a uniform word, a variance of at least 2⁻²⁰ and K components, the law of the
+    bit is within total variation ``2⁻⁴⁸ + K 2⁻⁵³`` of Bernoulli(F(place)), on any
+    device whose float64 normal distribution function errs by at most 2⁻⁵⁰.
+    """
+    centres, widths, weights = map(
+        jnp.asarray, (mixture.centres, mixture.widths, mixture.weights)
+    )
+    scales = jnp.sqrt(variance[..., None] + widths**2)
+    parts = weights * ndtr((place[..., None] - centres) / scales)
+    return _upper_bits(word) < jnp.sum(parts, axis=-1)
+
+
+def _upper_bits(word: jax.Array) -> jax.Array:
+    """The upper 53 bits of a word as a uniform number in [0, 1)."""
+    return (word >> 11).astype(jnp.float64) * 2.0**-53
 
 
 class Reader:

@@ -21,14 +21,14 @@ from dpmcmc.errors import InputError
 from dpmcmc.private.ratios import BLOCK
 from dpmcmc.private.tables import Table, read_column, table_of
 
-__all__ = ["Opened", "Records", "open_records"]
+__all__ = ["Opened", "Records", "open_on_host", "open_records"]
 
 
 class Opened(NamedTuple):
-    """Records on the devices, padded to whole blocks; never leaves the boundary."""
+    """Records that are open, and which are present; never leaves the boundary."""
 
     arrays: Any
-    present: jax.Array
+    present: Any
 
 
 @dataclass(frozen=True)
@@ -95,8 +95,7 @@ def open_records(
     """Place records on the devices, for use inside the boundary alone.
 
     They are padded to a whole number of blocks on each device with entries that are
-    not present. Numbers are narrowed to the chain's precision, record by record.
-    The length of a block is returned too.
+    not present. The length of a block is returned too.
 
     Guarantee
     ---------
@@ -109,17 +108,30 @@ def open_records(
     padded = -(-count // stride) * stride
     mesh = Mesh(np.asarray(devices), ("records",))
     sharding = NamedSharding(mesh, PartitionSpec("records"))
-    arrays, missing = _host_arrays(_SEALED[records])
 
     def place(leaf: np.ndarray) -> jax.Array:
-        narrow = _saturate(leaf, _narrow(leaf.dtype, dtype))
         room = [(0, padded - count), *[(0, 0)] * (leaf.ndim - 1)]
-        return jax.device_put(np.pad(narrow, room), sharding)
+        return jax.device_put(np.pad(leaf, room), sharding)
 
-    present = np.arange(padded) < count
-    present[:count] &= ~missing
-    opened = Opened(jax.tree.map(place, arrays), jax.device_put(present, sharding))
-    return opened, block
+    return jax.tree.map(place, open_on_host(records, dtype)), block
+
+
+def open_on_host(records: Records, dtype: Any) -> Opened:
+    """Open records as host arrays, for use inside the boundary alone.
+
+    Numbers are narrowed to the chain's precision, record by record. A record with a
+    missing value is not present.
+
+    Guarantee
+    ---------
+    Entry i of every array, and of ``present``, is a function of record i and of
+    public numbers.
+    """
+    arrays, missing = _host_arrays(_SEALED[records])
+    narrow = jax.tree.map(
+        lambda leaf: _saturate(leaf, _narrow(leaf.dtype, dtype)), arrays
+    )
+    return Opened(narrow, ~missing)
 
 
 def _host_arrays(source: Any) -> tuple[Any, np.ndarray]:

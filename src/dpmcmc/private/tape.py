@@ -29,6 +29,8 @@ class Stream(enum.IntEnum):
 
     PROPOSAL = 1
     TEST = 2
+    BATCH = 3
+    REDRAW = 4
 
 
 class Tape:
@@ -59,17 +61,23 @@ class Tape:
         """Whether nobody knows the key."""
         return self.__is_secret
 
-    def words(self, stream: Stream, chain: int, start: int, count: int) -> np.ndarray:
+    def words(
+        self, stream: Stream, chain: int, start: int, count: int, attempt: int = 0
+    ) -> np.ndarray:
         """Words ``start`` to ``start + count`` of one chain's stream, as uint64.
+
+        A stream has many attempts, each with words of its own, for draws that may
+        have to be made again.
 
         Guarantee
         ---------
-        With a key that is secret and uniform, the words of all streams, chains and
-        positions are computationally indistinguishable from independent uniform
-        64-bit words, if ChaCha20 is a pseudorandom function. Distinct addresses
-        never map to the same keystream bytes.
+        With a key that is secret and uniform, the words of all streams, attempts,
+        chains and positions are computationally indistinguishable from independent
+        uniform 64-bit words, if ChaCha20 is a pseudorandom function. Distinct
+        addresses never map to the same keystream bytes.
         """
-        nonce = int(stream).to_bytes(4, "little") + chain.to_bytes(8, "little")
+        purpose = (int(stream) | attempt << 8).to_bytes(4, "little")
+        nonce = purpose + chain.to_bytes(8, "little")
         return chacha20_words(self.__key, nonce, start, count)
 
     def __repr__(self) -> str:

@@ -1,0 +1,204 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""Acceptance tests as a chain runs them: what they read of the records, and when.
+
+A test on all records keeps each record's log-likelihood at the current point, so that
+a step evaluates each record once. A test on a batch keeps nothing: it evaluates the
+records of a fresh batch at both points.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol, Self
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dpmcmc.model import Model
+from dpmcmc.private.barker import Decision, Evidence, barker
+from dpmcmc.private.batches import Sampling, draw_batches
+from dpmcmc.private.gaussian import (
+    BatchDecision,
+    Noise,
+    gaussian_barker,
+    minibatch_barker,
+)
+from dpmcmc.private.ratios import Grid
+from dpmcmc.private.records import Opened, Records, open_on_host, open_records
+from dpmcmc.private.tape import Tape
+from dpmcmc.tracing import as_float, is_double
+
+__all__ = ["Access", "FullData", "Minibatch", "Move", "Test", "dtype_of"]
+
+
+class Access(NamedTuple):
+    """How a test reaches the records: all on the devices, or batches from the host."""
+
+    resident: Opened | None
+    source: Opened | None
+
+
+class Move(NamedTuple):
+    """A proposed move of every chain, and the word that decides on it."""
+
+    current: Any
+    proposed: Any
+    public: jax.Array
+    word: jax.Array
+
+
+class Test(Protocol):
+    """What a chain asks of an acceptance test. A test is frozen and hashable."""
+
+    def reads(self, records: int) -> int:
+        """How many records a step evaluates, of how many there are."""
+        ...
+
+    def open(
+        self, records: Records, dtype: Any, devices: list[jax.Device]
+    ) -> tuple[Self, Access]:
+        """Open the records as the test reads them, and return the test ready."""
+        ...
+
+    def remember(self, model: Model, resident: Opened | None, theta: Any) -> Any:
+        """Make what the test keeps of the records at ``theta``; never released."""
+        ...
+
+    def batches(
+        self, source: Opened | None, tape: Tape, chains: int, start: int, steps: int
+    ) -> Opened | None:
+        """Records of the batches of some steps, on the host, or None."""
+        ...
+
+    def decide(
+        self, model: Model, read: Any, memory: Any, move: Move
+    ) -> tuple[jax.Array, Any]:
+        """Return each chain's bit, and what to keep where it is accepted."""
+        ...
+
+
+@dataclass(frozen=True)
+class FullData:
+    """A test on all records: Barker's, or with normal noise and a correction."""
+
+    grid: Grid
+    noise: Noise | None = None
+    block: int = 1
+
+    def reads(self, records: int) -> int:
+        """How many records a step reads: all."""
+        return records
+
+    def open(
+        self, records: Records, dtype: Any, devices: list[jax.Device]
+    ) -> tuple["FullData", Access]:
+        """Spread the records over the devices."""
+        opened, block = open_records(records, dtype, devices)
+        return replace(self, block=block), Access(opened, None)
+
+    def remember(self, model: Model, resident: Any, theta: Any) -> jax.Array:
+        """Each record's log-likelihood at each chain's point."""
+        return _at_points(model, resident, theta)
+
+    def batches(self, *_: Any) -> None:
+        """Every record is read at every step: there is no batch."""
+
+    def decide(
+        self, model: Model, read: Opened, memory: jax.Array, move: Move
+    ) -> tuple[jax.Array, jax.Array]:
+        """Decide on all records, evaluated at the proposed point alone."""
+        proposed = _at_points(model, read, move.proposed)
+        evidence = Evidence(memory, proposed, read.present)
+        decision = Decision(self.grid, self.block)
+        if self.noise is None:
+            return barker(evidence, move.public, move.word, decision), proposed
+        bit = gaussian_barker(evidence, move.public, move.word, decision, self.noise)
+        return bit, proposed
+
+
+@dataclass(frozen=True)
+class Minibatch:
+    """The paper's test on a fresh batch at every step."""
+
+    decision: BatchDecision
+    replacement: bool = False
+
+    def reads(self, records: int) -> int:
+        """How many records a step reads: its batch, at two points."""
+        return 2 * min(self.decision.batch, records)
+
+    def open(
+        self, records: Records, dtype: Any, devices: list[jax.Device]
+    ) -> tuple["Minibatch", Access]:
+        """Keep the records on the host: a step moves only its batch to a device."""
+        del devices
+        return self, Access(None, open_on_host(records, dtype))
+
+    def remember(self, *_: Any) -> tuple[()]:
+        """Nothing: the next batch is another."""
+        return ()
+
+    def batches(
+        self, source: Any, tape: Tape, chains: int, start: int, steps: int
+    ) -> Opened:
+        """Draw the batches of some steps and look up their records.
+
+        Guarantee
+        ---------
+        Step t of chain c holds the records of the batch that `draw_batches` draws
+        for it, and nothing of any other record.
+        """
+        sampling = Sampling(len(source.present), self.decision.batch, self.replacement)
+        drawn = np.stack(
+            [
+                draw_batches(tape, chain, start, steps, sampling)
+                for chain in range(chains)
+            ],
+            axis=1,
+        )
+        return jax.tree.map(lambda leaf: np.take(leaf, drawn, axis=0), source)
+
+    def decide(
+        self, model: Model, read: Opened, memory: tuple[()], move: Move
+    ) -> tuple[jax.Array, tuple[()]]:
+        """Decide on the batch, evaluated at both points."""
+        evidence = Evidence(
+            _at_own_batch(model, read, move.current),
+            _at_own_batch(model, read, move.proposed),
+            read.present,
+        )
+        return minibatch_barker(evidence, move.public, move.word, self.decision), memory
+
+
+def dtype_of(theta: Any) -> Any:
+    """The float dtype of a chain at ``theta``."""
+    return jnp.result_type(*jax.tree.leaves(theta))
+
+
+def _at_points(model: Model, opened: Opened, theta: Any) -> jax.Array:
+    """Every record's log-likelihood at every chain's point, as (chains, records)."""
+    return jax.vmap(lambda point: _log_likelihoods(model, point, opened.arrays))(theta)
+
+
+def _at_own_batch(model: Model, batch: Opened, theta: Any) -> jax.Array:
+    """Log-likelihoods of each chain's own batch at its point, as (chains, batch)."""
+    return jax.vmap(lambda point, arrays: _log_likelihoods(model, point, arrays))(
+        theta, batch.arrays
+    )
+
+
+def _log_likelihoods(model: Model, point: Any, arrays: Any) -> jax.Array:
+    """Log-likelihood of each record at one point.
+
+    Guarantee
+    ---------
+    Entry i is a function of the point and of record i: the user's function sees one
+    record at a time, under vmap with no named axis.
+    """
+    dtype = dtype_of(point)
+
+    def one(record: Any) -> jax.Array:
+        with jax.enable_x64(is_double(dtype)):
+            return as_float(model.log_likelihood(point, record), dtype)
+
+    return jax.vmap(one)(arrays)
