@@ -8,8 +8,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from test_chains import make
 
+from dpmcmc.model import Model
 from dpmcmc.private.context import boundary_arithmetic
+from dpmcmc.proposals import RandomWalk
 
 HOSTILE_SETTINGS = [
     ("jax_enable_x64", True),
@@ -99,3 +102,22 @@ def test_no_number_of_numpy_warns_or_raises_inside():
         assert np.geterr() == before
         with pytest.raises(FloatingPointError):
             np.array([1e300]).astype(np.float32)
+
+
+@pytest.mark.parametrize("enabled", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_functions_of_the_user_run_in_the_precision_of_the_chain(dtype, enabled):
+    """Also for numbers that they make themselves, whatever the user has set."""
+    seen = set()
+
+    def remember(theta, *record):
+        made = jnp.asarray(np.linspace(0.0, 1.0, 3)), jnp.zeros(2)
+        seen.update(x.dtype for x in (theta, *record, *made))
+        return -(jnp.sum(made[0] * theta) ** 2)
+
+    with jax.enable_x64(True):
+        start = jnp.asarray(0.0, dtype)
+        mover = RandomWalk(0.3).fit(start)
+    with jax.enable_x64(enabled):
+        make(np.zeros(5), Model(remember, remember, 0), mover, start).advance(3)
+    assert seen == {np.dtype(dtype)}
