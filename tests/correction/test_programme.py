@@ -34,10 +34,25 @@ def test_the_sup_error_is_small_and_the_fit_quick(variance, most):
     assert math.fsum(fit.weights) == 1
 
 
-@pytest.mark.parametrize("variance", [1.25, 1.5, 1.75, 2.0, 2.25, 2.5, 2.75, 3.0, 3.2])
+@pytest.mark.parametrize(
+    "variance", [1.0, 1.26, 1.37, 1.5, 1.75, 2.0, 2.25, 2.5, 2.75, 3.0, 3.2]
+)
 def test_no_other_law_does_better(variance):
     fit = linear_programme(variance)
-    assert fit.sup_error() <= 1.002 * least_sup_error(fit)
+    # The lower bound itself is looser for errors as small as those at C = 1.
+    slack = 1.05 if variance < 1.2 else 1.005
+    assert fit.sup_error() <= slack * least_sup_error(fit)
+
+
+def test_the_sup_error_grows_with_the_variance():
+    # V_cor of a larger C, plus the normal of the difference, serves a smaller one.
+    errors = [linear_programme(c).sup_error() for c in np.arange(1.25, 3.25, 0.1)]
+    assert errors == sorted(errors)
+    # And smoothly: a fit that misses an atom is off by a fifth, which would bend the
+    # logarithms by 0.2 before and after it, and by −0.4 at it.
+    bends = np.diff(np.log(errors), 2)
+    assert bends.min() > -0.3
+    assert bends.max() < 0.1
 
 
 def least_sup_error(fit):
@@ -58,10 +73,11 @@ def least_sup_error(fit):
         column = places[:, None]
         return (ndtr((column - y) / scale) + ndtr((-column - y) / scale)) / 2
 
-    # Maximise t with t ≤ Σ λ_i (σ(−y_i) − F̄_m(y_i)) at each m; λ = a − b.
+    # Maximise t with t ≤ Σ λ_i (σ(−y_i) − F̄_m(y_i)) at each m; λ = a − b. Counted in
+    # units of the fit's error, which may be below a solver's tolerance.
     # The bound is tightest at the atoms, so they are among the places.
     places = np.union1d(np.linspace(0, 60, 3001), np.abs(fit.centres))
-    gain = expit(-y) - tails(places)
+    gain = (expit(-y) - tails(places)) / error.max()
     size = len(y)
     answer = linprog(
         np.r_[np.zeros(2 * size), -1.0],
@@ -81,10 +97,11 @@ def least_sup_error(fit):
     )
     dual = answer.x[:size] - answer.x[size : 2 * size]
     dual /= np.abs(dual).sum()
-    # |d²/dm² F̄_m| ≤ 1/(√(2πe) C), so little hides between places 10⁻⁴ apart; beyond
+    # |d²/dm² F̄_m| ≤ 1/(√(2πe) C), so little hides between places 2·10⁻⁴ apart;
+    # beyond
     # 60 the tails of all y ≤ 40 have reached their limit.
-    hidden = (1e-4) ** 2 / 8 / (math.sqrt(2 * math.pi * math.e) * fit.variance)
-    dense = (expit(-y) - tails(np.linspace(0, 60, 600_001))) @ dual
+    hidden = (2e-4) ** 2 / 8 / (math.sqrt(2 * math.pi * math.e) * fit.variance)
+    dense = (expit(-y) - tails(np.linspace(0, 60, 300_001))) @ dual
     return float(dense.min() - hidden)
 
 

@@ -14,6 +14,7 @@ the best correction there is. Three steps:
 2. Neighbours on the grid that share the weight of one atom are merged.
 3. Places and weights are improved together: the same programme, with the error
    linearised in the places and a limit on how far they move (Osborne & Watson 1969).
+   The first step is then repeated with these atoms and the grid, as long as it gains.
 
 Below C = ½ no programme is needed: V_cor of C = ½ plus a normal of variance ½ − C is a
 correction for C with the same law of the sum, hence the same sup-error, about 10⁻¹⁰.
@@ -47,8 +48,8 @@ _GOOD = 1e-10
 """An error that needs no improvement: the tails left out are almost as large."""
 
 _ROUNDS, _MOVES = 6, 60
-_GAIN = 1e-7
-"""Relative gain below which a round is the last."""
+_GAIN, _WORTH = 1e-7, 1e-3
+"""Relative gains below which moving atoms ends, and below which none is added."""
 
 Floats = NDArray[np.float64]
 
@@ -69,11 +70,31 @@ def linear_programme(variance: float) -> Correction:
     """
     target = require_variance(variance)
     solved = max(target, _LEAST_SOLVED)
-    places, weights = _grid_fit(math.sqrt(solved))
-    if _largest_error(places, weights, math.sqrt(solved)) > _GOOD:
-        places, weights = _polish(places, weights, math.sqrt(solved))
+    places, weights = _least_fit(math.sqrt(solved))
     widths = np.full_like(places, math.sqrt(solved - target))
     return symmetric_mixture(target, places, widths, weights, METHOD)
+
+
+def _least_fit(scale: float) -> tuple[Floats, Floats]:
+    """Choose atoms from a grid, move them, and offer the grid again, until it is vain.
+
+    Moving alone can end where an atom is missing; the programme then takes one.
+    """
+    best = _grid_fit(np.zeros(1), np.ones(1), scale)
+    error = _largest_error(*best, scale)
+    for _ in range(_ROUNDS):
+        if error <= _GOOD:
+            break
+        before = error
+        moved = _polish(*best, scale)
+        # Fewer atoms are taken for any gain, more atoms only for one that is worth it.
+        for fit, least in ((moved, 0.0), (_grid_fit(*moved, scale), _WORTH)):
+            now = _largest_error(*fit, scale)
+            if now < (1 - least) * error:
+                best, error = fit, now
+        if error > (1 - _WORTH) * before:
+            break
+    return best
 
 
 def _pair_tails(y: Floats, places: Floats, scale: float) -> Floats:
@@ -119,13 +140,15 @@ def _least_error(
     return answer.x[:-1] * unit
 
 
-def _grid_fit(scale: float) -> tuple[Floats, Floats]:
-    """Best weights on a grid of atoms, neighbours merged."""
-    places = np.arange(0.0, _REACH, _ATOM_STEP * scale)
+def _grid_fit(places: Floats, weights: Floats, scale: float) -> tuple[Floats, Floats]:
+    """Best weights on the given atoms and a grid of others."""
+    grid = np.arange(0.0, _REACH, _ATOM_STEP * scale)
+    offered = np.union1d(grid, places)
+    start = np.zeros_like(offered)
+    start[np.searchsorted(offered, places)] = weights
+    places, weights = offered, start
     y = np.arange(0.0, _REACH, _POINT_STEP * scale)
     tails = _pair_tails(y, places, scale)
-    weights = np.zeros_like(places)
-    weights[0] = 1.0
     error = tails @ weights - expit(-y)
     for _ in range(_ROUNDS):
         free = np.full_like(weights, np.inf)
@@ -136,7 +159,7 @@ def _grid_fit(scale: float) -> tuple[Floats, Floats]:
         if np.abs(left).max() > (1 - _GAIN) * np.abs(error).max():
             break
         weights, error = tried, left
-    return places, weights
+    return places[weights > 0], weights[weights > 0]
 
 
 def _merge(places: Floats, weights: Floats, gap: float) -> tuple[Floats, Floats]:

@@ -98,7 +98,8 @@ def approximation_errors(
             table["gaussian_mixture"],
             table["gaussian_mixture_sem"],
             color=_COLOURS["gaussian_mixture"],
-            capsize=3,
+            fmt="none",
+            capsize=4,
         )
     axes[0].set(
         xlabel="variance C of the normal part",
