@@ -178,12 +178,11 @@ def test_a_step_evaluates_each_record_once():
     model = Model(lambda theta, record: jnp.sin(record) * theta, lambda theta: 0.0, 0)
     chains = make(simulate(50), model)
     with jax.enable_x64(True):
-        words = chains._read_tape(20)
         program = jax.make_jaxpr(
             lambda *arrays: chains_module._advance(
-                model, chains._decision, chains._mover, *arrays, 20
+                model, chains._test, chains._mover, *arrays, 20
             )
-        )(chains._opened, chains._state, words)
+        )(chains._access.resident, chains._state, chains._inputs(0, 20))
     sines = [
         equation.outvars[0].aval.shape
         for equation in equations(program.jaxpr)
