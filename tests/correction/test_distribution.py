@@ -57,6 +57,11 @@ def test_components_without_weight_are_left_out():
     assert made.centres == (0.0,)
 
 
+def test_a_centre_below_zero_is_not_lost_in_silence():
+    with pytest.raises(InputError, match=r"-1\.0"):
+        symmetric_mixture(1.0, np.array([0.0, -1.0]), np.zeros(2), np.ones(2), "x")
+
+
 def test_the_cdf_agrees_with_arbitrary_precision():
     x = np.array([-30.0, -2.0, -0.1, 0.3, 5.0])
     for variance in (0.3, 2.0):

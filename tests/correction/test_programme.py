@@ -97,8 +97,7 @@ def least_sup_error(fit):
     )
     dual = answer.x[:size] - answer.x[size : 2 * size]
     dual /= np.abs(dual).sum()
-    # |d²/dm² F̄_m| ≤ 1/(√(2πe) C), so little hides between places 2·10⁻⁴ apart;
-    # beyond
+    # |d²/dm² F̄_m| ≤ 1/(√(2πe) C), so little hides between places 2·10⁻⁴ apart; beyond
     # 60 the tails of all y ≤ 40 have reached their limit.
     hidden = (2e-4) ** 2 / 8 / (math.sqrt(2 * math.pi * math.e) * fit.variance)
     dense = (expit(-y) - tails(np.linspace(0, 60, 300_001))) @ dual

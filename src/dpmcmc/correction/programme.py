@@ -17,7 +17,7 @@ the best correction there is. Three steps:
    The first step is then repeated with these atoms and the grid, as long as it gains.
 
 Below C = ½ no programme is needed: V_cor of C = ½ plus a normal of variance ½ − C is a
-correction for C with the same law of the sum, hence the same sup-error, about 10⁻¹⁰.
+correction for C with the same law of the sum, hence the same sup-error, about 10⁻¹¹.
 """
 
 import math
@@ -116,7 +116,8 @@ def _least_error(
     """The change that makes the greatest |error + columns · change| least.
 
     ``summed`` marks the changes that must sum to 0. All are solved for in units of
-    the present error, so that a solver's tolerance is relative to it.
+    the present error, so that a solver's tolerance is relative to it. A solver that
+    gives up changes nothing.
     """
     unit = float(np.abs(error).max())
     ones = np.ones((len(error), 1))
@@ -191,7 +192,7 @@ def _polish(places: Floats, weights: Floats, scale: float) -> tuple[Floats, Floa
             np.append(np.full_like(weights, np.inf), weights * limit),
             np.append(np.ones_like(weights), np.zeros_like(weights)),
         )
-        moved = places + change[len(places) :] / weights
+        moved = np.maximum(places + change[len(places) :] / weights, 0.0)
         tried = np.maximum(weights + change[: len(places)], 0.0)
         moved, tried = _merge(*_ordered(moved, tried / tried.sum()), 1e-3 * scale)
         now = _largest_error(moved, tried, scale)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmcmc.correction.distribution import Correction
+from dpmcmc.errors import InputError
 
 __all__ = ["symmetric_mixture"]
 
@@ -36,6 +37,10 @@ def symmetric_mixture(
         Its weights sum to 1 after the heaviest component, or pair, has taken up what
         rounding left over.
     """
+    if centres.min() < 0:
+        raise InputError(
+            f"a centre is {centres.min()!r}; give those of at least 0, for both signs."
+        )
     kept = np.flatnonzero(weights > 0)
     order = kept[np.argsort(centres[kept], kind="stable")]
     share = weights[order] / math.fsum(weights[order])
