@@ -1,0 +1,167 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""Batches: exactly uniform, fresh at every step, the same in any layout."""
+
+import itertools
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+from scipy.stats import chi2
+
+from dpmcmc.private.batches import Sampling, draw_batches
+from dpmcmc.private.tape import Stream, Tape
+
+FALSE_ALARM = 1e-6
+"""Chance that a right program fails one of the statistical tests here."""
+
+
+def draw(records, batch, steps, *, seed=1, chain=0, start=0, replacement=False):
+    sampling = Sampling(records, batch, replacement)
+    return draw_batches(Tape.seeded(seed), chain, start, steps, sampling)
+
+
+def assert_uniform(counts, steps_of_each):
+    """Counts of equally likely outcomes, by chi-square at the false-alarm rate."""
+    counts = np.asarray(counts, float)
+    expected = steps_of_each / len(counts)
+    assert expected > 5
+    statistic = ((counts - expected) ** 2 / expected).sum()
+    assert statistic < chi2.isf(FALSE_ALARM, len(counts) - 1)
+
+
+SIZES = [
+    (5, 1),
+    (5, 2),
+    (7, 4),
+    (1000, 999),
+    (1000, 500),
+    (300, 150),
+    (64, 64),
+    (1, 1),
+    (2**32 - 2, 40),
+    (3_000_000_000, 300),
+    (1_000_000, 1000),
+]
+
+
+@pytest.mark.parametrize(("records", "batch"), SIZES)
+def test_a_batch_has_no_repeats_and_only_records(records, batch):
+    drawn = draw(records, batch, 50)
+    assert drawn.shape == (50, batch)
+    assert drawn.min() >= 0
+    assert drawn.max() < records
+    assert np.all(np.diff(drawn, axis=1) > 0)
+
+
+@pytest.mark.parametrize(("records", "batch"), [(5, 1), (5, 2), (7, 4), (6, 5), (8, 3)])
+def test_every_set_is_equally_likely(records, batch):
+    steps = 200 * comb(records, batch)
+    drawn = draw(records, batch, steps, seed=2)
+    sets = list(itertools.combinations(range(records), batch))
+    found = dict.fromkeys(sets, 0)
+    for row in drawn:
+        found[tuple(row.tolist())] += 1
+    assert_uniform(list(found.values()), steps)
+
+
+@pytest.mark.parametrize(
+    ("records", "batch", "steps"), [(1000, 999, 20_000), (300, 150, 2000)]
+)
+def test_each_record_is_included_equally_often(records, batch, steps):
+    """Counts of inclusion vary as b/N (1 − b/N) a step; compared by chi-square.
+
+    Inclusions within a step are negatively correlated, which the factor N/(N − 1)
+    accounts for: the sum of squared deviations over its variance has N − 1 degrees.
+    """
+    counts = np.bincount(draw(records, batch, steps, seed=3).ravel(), minlength=records)
+    share = batch / records
+    variance = steps * share * (1 - share) * records / (records - 1)
+    statistic = ((counts - steps * share) ** 2).sum() / variance
+    assert chi2.ppf(FALSE_ALARM, records - 1) < statistic
+    assert statistic < chi2.isf(FALSE_ALARM, records - 1)
+
+
+@pytest.mark.parametrize(("records", "batch"), [(6, 3), (9, 5)])
+def test_each_pair_is_included_equally_often(records, batch):
+    steps = 20_000
+    drawn = draw(records, batch, steps, seed=4)
+    pairs = list(itertools.combinations(range(records), 2))
+    inside = np.zeros((steps, records), bool)
+    np.put_along_axis(inside, drawn, True, axis=1)
+    share = batch * (batch - 1) / (records * (records - 1))
+    sd = np.sqrt(steps * share * (1 - share))
+    for first, second in pairs:
+        together = np.sum(inside[:, first] & inside[:, second])
+        # 6 standard deviations: 2e-9 a pair
+        assert abs(together - steps * share) < 6 * sd
+
+
+def test_large_batches_are_spread_over_all_records():
+    """A million records in a hundred bins: chi-square of the bin counts."""
+    drawn = draw(1_000_000, 1000, 500, seed=5)
+    assert_uniform(np.bincount(drawn.ravel() // 10_000, minlength=100), drawn.size)
+
+
+@pytest.mark.parametrize("records", [5, 7, 100])
+def test_with_replacement_every_record_is_equally_likely(records):
+    drawn = draw(records, 9, 3000, seed=6, replacement=True)
+    assert_uniform(np.bincount(drawn.ravel(), minlength=records), drawn.size)
+    first, last = drawn[:, 0], drawn[:, -1]
+    if records < 10:
+        pairs = np.bincount(first * records + last, minlength=records**2)
+        assert_uniform(pairs, len(drawn))
+
+
+def test_with_replacement_there_are_repeats():
+    drawn = np.sort(draw(5, 9, 10, replacement=True), axis=1)
+    assert np.all(np.any(np.diff(drawn, axis=1) == 0, axis=1))
+
+
+@given(
+    records=some.integers(1, 400),
+    share=some.floats(0, 1),
+    cut=some.integers(1, 19),
+    replacement=some.booleans(),
+)
+def test_a_step_has_the_same_batch_in_any_chunk(records, share, cut, replacement):
+    batch = 1 + int(share * (records - 1))
+    whole = draw(records, batch, 20, replacement=replacement)
+    parts = [
+        draw(records, batch, cut, replacement=replacement),
+        draw(records, batch, 20 - cut, start=cut, replacement=replacement),
+    ]
+    assert np.array_equal(whole, np.concatenate(parts))
+
+
+def test_chains_steps_and_tapes_have_batches_of_their_own():
+    one = draw(1000, 30, 40)
+    assert not np.array_equal(one, draw(1000, 30, 40, chain=1))
+    assert not np.array_equal(one, draw(1000, 30, 40, seed=2))
+    assert len({tuple(row) for row in one.tolist()}) == 40
+
+
+def test_no_word_is_read_for_two_purposes(monkeypatch):
+    """Addresses of all words read for batches of many steps, cut anyhow."""
+    read = []
+    words = Tape.words
+
+    def spy(self, stream, chain, start, count, attempt=0):
+        read.extend((stream, chain, attempt, start + k) for k in range(count))
+        return words(self, stream, chain, start, count, attempt)
+
+    monkeypatch.setattr(Tape, "words", spy)
+    for start, steps in [(0, 3), (3, 10), (13, 1), (14, 6)]:
+        draw(50, 25, steps, start=start)
+    assert len(read) == len(set(read))
+    assert {stream for stream, *_ in read} == {Stream.BATCH, Stream.REDRAW}
+
+
+def test_a_wrong_law_is_found():
+    """The uniformity test can fail: a draw by remainder favours small numbers."""
+    words = Tape.seeded(7).words(Stream.BATCH, 0, 0, 60_000)
+    biased = (words.view("<u4") >> 25) % 100
+    with pytest.raises(AssertionError):
+        assert_uniform(np.bincount(biased, minlength=100), len(biased))
