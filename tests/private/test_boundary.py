@@ -9,12 +9,24 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from programs import Source, trace_sources
+from programs import COMPONENTS, Source, trace_sources
 
 import dpmcmc
 from dpmcmc import private
+from dpmcmc.correction import correction_for
 from dpmcmc.model import Model
-from dpmcmc.private import Chains, FullData, Grid, Records, Tape, acceptance
+from dpmcmc.private import (
+    BatchDecision,
+    Chains,
+    FullData,
+    Grid,
+    Minibatch,
+    Mixture,
+    Noise,
+    Records,
+    Tape,
+    acceptance,
+)
 from dpmcmc.private import chains as chains_module
 from dpmcmc.proposals import RandomWalk
 
@@ -39,7 +51,8 @@ INNER_NAMES = {
         "__key",
         "_decision",
     ),
-    *("Evidence", "clip_to_grid", "sum_of_steps", "chacha20_words"),
+    *("Evidence", "clip_to_grid", "sum_of_steps", "sums_of_steps", "chacha20_words"),
+    *("draw_batches", "unseal"),
 }
 
 
@@ -99,7 +112,7 @@ def test_nothing_outside_reaches_into_the_boundary(path):
         "from dpmcmc.private import Records, open_records",
         "import sys; sys.modules['x']._SEALED",
         "getattr(chains, '_access')",
-        "chains._state.cache",
+        "chains._state.memory",
     ],
 )
 def test_a_module_that_reaches_in_is_found(source):
@@ -161,14 +174,28 @@ def test_the_boundary_draws_from_no_other_randomness():
 def test_the_boundary_prints_logs_and_writes_nothing():
     for path in INSIDE:
         words = set(names_used(ast.parse(path.read_text(encoding="utf-8"))))
-        assert not words & {"print", "logging", "warnings", "warn", "callback"}
+        assert not words & {"print", "logging", "warnings", "warn", "open", "callback"}
 
 
 COUNT = 1021  # a prime, so that no other axis has its length
 
 
-def sources_of_step(count=COUNT, dtype="float32", log_likelihood=None, chains=3):
-    """Trace one step and follow the records through it."""
+FITTED = correction_for(2.0)
+NOISE = Noise(2.0, Mixture(FITTED.centres, FITTED.widths, FITTED.weights))
+assert len(FITTED.centres) == COMPONENTS
+TESTS = {
+    "barker": FullData(Grid(0.01)),
+    "gaussian": FullData(Grid(0.01), NOISE),
+    "minibatch": Minibatch(BatchDecision(Grid(1.0), COUNT, NOISE)),
+}
+
+
+def sources_of_step(dtype="float32", log_likelihood=None, chains=3, test="barker"):
+    """Trace one step and follow the records through it.
+
+    A batch has as many records as a test on all records has here, so that one
+    length marks the axis of records.
+    """
 
     def quadratic(theta, record):
         return -0.5 * (record["x"] - theta["mean"]) ** 2 + jnp.exp(theta["other"])
@@ -178,13 +205,14 @@ def sources_of_step(count=COUNT, dtype="float32", log_likelihood=None, chains=3)
         lambda theta: -(theta["mean"] ** 2),
         {"mean": 0.0, "other": 0.0},
     )
+    records = 3 * COUNT if test == "minibatch" else COUNT
     with jax.enable_x64(True):
         start = {"mean": jnp.zeros((), dtype), "other": jnp.zeros((), dtype)}
         running = Chains(
             model,
-            Records({"x": np.zeros(count)}),
+            Records({"x": np.zeros(records)}),
             RandomWalk(0.1).fit(start),
-            FullData(Grid(0.01)),
+            TESTS[test],
             Tape.seeded(1),
             start=start,
             chains=chains,
@@ -198,28 +226,37 @@ def sources_of_step(count=COUNT, dtype="float32", log_likelihood=None, chains=3)
             return chains_module._step(model, running._test, running._mover, *given)
 
         program, shape = jax.make_jaxpr(step, return_shape=True)(*arguments)
-    sealed = jax.tree.map(lambda _: Source.PUBLIC, arguments)
-    opened = jax.tree.map(lambda _: Source.RECORD, arguments[0])
-    state = sealed[1]._replace(memory=Source.RECORD)
-    inputs = jax.tree.leaves((opened, state, sealed[2]))
+    resident, state, inputs = jax.tree.map(lambda _: Source.PUBLIC, arguments)
+
+    def of_records(tree):
+        return jax.tree.map(lambda _: Source.RECORD, tree)
+
+    state = state._replace(memory=of_records(state.memory))
+    inputs = inputs._replace(batch=of_records(inputs.batch))
+    flat = jax.tree.leaves((of_records(resident), state, inputs))
     sums = []
-    outputs = trace_sources(program.jaxpr, inputs, count, sums)
+    outputs = trace_sources(program.jaxpr, flat, COUNT, sums)
     return jax.tree.unflatten(jax.tree.structure(shape), outputs), sums
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_a_step_releases_nothing_but_what_a_bit_tells(dtype):
+@pytest.mark.parametrize("test", TESTS)
+def test_a_step_releases_nothing_but_what_a_bit_tells(test, dtype):
     """In the traced program: records are mixed by integer sums alone.
 
     The bit, the points and the priors depend on the records only through the
     outcome of a comparison; the memory alone holds numbers of records.
     """
-    (state, accepted), sums = sources_of_step(dtype=dtype)
+    (state, accepted), sums = sources_of_step(dtype=dtype, test=test)
     assert accepted == Source.BIT
     assert set(jax.tree.leaves(state.theta)) == {Source.BIT}
     assert state.log_prior == Source.BIT
-    assert state.memory == Source.RECORD
-    assert [str(kind) for kind in sums] == ["int32", "int64"]
+    if test == "minibatch":
+        assert state.memory == ()
+        assert [str(kind) for kind in sums] == ["int64", "int64"]
+    else:
+        assert state.memory == Source.RECORD
+        assert [str(kind) for kind in sums] == ["int32", "int64"]
 
 
 def test_a_step_that_adds_floats_over_records_is_found(monkeypatch):
@@ -231,27 +268,39 @@ def test_a_step_that_adds_floats_over_records_is_found(monkeypatch):
         sources_of_step()
 
 
-def test_a_step_that_mixes_records_is_found(monkeypatch):
-    inner = acceptance._at_points
+def test_a_batch_whose_squares_are_added_as_floats_is_found(monkeypatch):
+    def floats(steps):
+        squares = steps.astype(jnp.float64) ** 2
+        return jnp.sum(steps, axis=-1), jnp.sum(squares, axis=-1)
 
-    def centred(model, opened, theta):
-        cache = inner(model, opened, theta)
-        return cache - jnp.max(cache, axis=-1, keepdims=True)
+    monkeypatch.setattr("dpmcmc.private.gaussian.sums_of_steps", floats)
+    with pytest.raises(AssertionError, match="summed as float64"):
+        sources_of_step(test="minibatch")
 
-    monkeypatch.setattr(acceptance, "_at_points", centred)
+
+@pytest.mark.parametrize("test", TESTS)
+def test_a_step_that_mixes_records_is_found(monkeypatch, test):
+    inner = acceptance._log_likelihoods
+
+    def centred(model, point, arrays):
+        each = inner(model, point, arrays)
+        return each - jnp.max(each, axis=-1, keepdims=True)
+
+    monkeypatch.setattr(acceptance, "_log_likelihoods", centred)
     with pytest.raises(AssertionError, match="takes records together"):
-        sources_of_step()
+        sources_of_step(test=test)
 
 
-def test_a_step_that_shifts_records_is_found(monkeypatch):
-    inner = acceptance._at_points
+@pytest.mark.parametrize("test", TESTS)
+def test_a_step_that_shifts_records_is_found(monkeypatch, test):
+    inner = acceptance._log_likelihoods
 
-    def shifted(model, opened, theta):
-        return jnp.cumsum(inner(model, opened, theta), axis=-1)
+    def shifted(model, point, arrays):
+        return jnp.cumsum(inner(model, point, arrays), axis=-1)
 
-    monkeypatch.setattr(acceptance, "_at_points", shifted)
+    monkeypatch.setattr(acceptance, "_log_likelihoods", shifted)
     with pytest.raises(AssertionError, match="may mix records"):
-        sources_of_step()
+        sources_of_step(test=test)
 
 
 def test_a_step_that_moves_by_the_sum_is_found(monkeypatch):

@@ -54,7 +54,7 @@ class Test(Protocol):
         """How many records a step evaluates, of how many there are."""
         ...
 
-    def open(
+    def unseal(
         self, records: Records, dtype: Any, devices: list[jax.Device]
     ) -> tuple[Self, Access]:
         """Open the records as the test reads them, and return the test ready."""
@@ -89,7 +89,7 @@ class FullData:
         """How many records a step reads: all."""
         return records
 
-    def open(
+    def unseal(
         self, records: Records, dtype: Any, devices: list[jax.Device]
     ) -> tuple["FullData", Access]:
         """Spread the records over the devices."""
@@ -127,7 +127,7 @@ class Minibatch:
         """How many records a step reads: its batch, at two points."""
         return 2 * min(self.decision.batch, records)
 
-    def open(
+    def unseal(
         self, records: Records, dtype: Any, devices: list[jax.Device]
     ) -> tuple["Minibatch", Access]:
         """Keep the records on the host: a step moves only its batch to a device."""

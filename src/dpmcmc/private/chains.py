@@ -105,7 +105,7 @@ class Chains:
         # the only step of a loop would be compiled, and so rounded, in another way
         self._chains, self._room, self._position = chains, max(chunk, 2), 0
         with boundary_arithmetic():
-            self._test, self._access = test.open(records, dtype_of(start), devices)
+            self._test, self._access = test.unseal(records, dtype_of(start), devices)
             self._words_a_proposal = _count_words(mover, start)
             theta = jax.tree.map(lambda leaf: jnp.stack([leaf] * chains), start)
             resident = self._access.resident
