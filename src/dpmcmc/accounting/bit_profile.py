@@ -24,14 +24,15 @@ __all__ = ["BitGrid", "Mixture", "bit_profile"]
 Array = NDArray[np.float64]
 
 _TAILS = 9.5
-_FLOOR = 1e-13
+_FLOOR = 1e-12
 _HALVINGS = 6
-_SMALLEST, _LARGEST = 1e-9, 100.0
+_SMALLEST, _LARGEST = 1e-9, 20.0
 _ROUNDING = 2.0**-50
 _SPACING = 0.01
 _VARIANCE_SPACING = 0.025
 _CHANGE_SPACING = 0.02
-_COARSER = 5.0
+_COARSER = 2.5
+_LARGE = 0.25
 
 # |He_n(t)| is at most the polynomial with the same coefficients, all made positive.
 _HERMITE = {
@@ -92,19 +93,28 @@ class BitGrid:
         The largest change D of the mean.
     change
         The largest change E of the variance.
+    coarse
+        How much coarser than usual the grid may be; the bound is looser by its square.
     """
 
     def __init__(
-        self, mixture: Mixture, least: float, most: float, shift: float, change: float
+        self,
+        mixture: Mixture,
+        least: float,
+        most: float,
+        shift: float,
+        change: float,
+        coarse: float = 1.0,
     ) -> None:
         # A larger shift makes a larger profile, for which a coarser grid is as good.
-        spacing = _SPACING * math.sqrt(least) * max(1.0, _COARSER * shift)
+        coarse *= 1.0 if shift < _LARGE else 2.0
+        spacing = coarse * _SPACING * math.sqrt(least) * max(1.0, _COARSER * shift)
         edge = max(mixture.positions) + shift
         edge += _TAILS * math.sqrt(most + change + max(mixture.deviations) ** 2)
         half = math.ceil(edge / spacing)
         m = spacing * np.arange(-half, half + 1).astype(np.float64)
-        variances = _nodes(least, most, _VARIANCE_SPACING * least)
-        extras = _nodes(0.0, change, _CHANGE_SPACING * least)
+        variances = _nodes(least, most, coarse * _VARIANCE_SPACING * least)
+        extras = _nodes(0.0, change, coarse * _CHANGE_SPACING * least)
         here = np.array([[mixture.cdf(m, v + e) for e in extras] for v in variances])
         there = np.array(
             [[mixture.cdf(m - shift, v + e) for e in extras] for v in variances]
@@ -117,6 +127,8 @@ class BitGrid:
         # Axes after the first: which law has the smaller variance, v, e, m.
         bounds = np.moveaxis(np.array(cells), (2, 3), (0, 1))
         self._fixed, self._growing = bounds[0], bounds[1]
+        # p − e^ε p′ is never above p, which is what counts in the far tails.
+        self._ceiling = _corners(self._first) + bounds[2]
         tail = mixture.cdf(np.array([shift - spacing * half]), most + change)
         self._outside = float(tail[0])
 
@@ -137,16 +149,23 @@ class BitGrid:
         range, on and off the grid.
         """
         factor = math.exp(epsilon)
-        corners = self._first - factor * self._second
+        nodes = self._first - factor * self._second
         if not curvature:
-            return float(corners.max())
-        corners = np.maximum(corners[..., 1:], corners[..., :-1])
-        if corners.shape[1] > 1:
-            corners = np.maximum(corners[:, 1:], corners[:, :-1])
-        if corners.shape[2] > 1:
-            corners = np.maximum(corners[:, :, 1:], corners[:, :, :-1])
-        cells = corners + self._fixed + math.expm1(epsilon) * self._growing
-        return max(float(cells.max()), self._outside) + _ROUNDING * (1 + factor)
+            return float(nodes.max())
+        cells = _corners(nodes) + self._fixed + math.expm1(epsilon) * self._growing
+        largest = float(np.minimum(cells, self._ceiling).max())
+        return min(1.0, max(largest, self._outside) + _ROUNDING * (1 + factor))
+
+    def deltas(self, epsilons: Array) -> Array:
+        """Bound the profile at rising ε ≥ 0.
+
+        Guarantee
+        ---------
+        As ``delta``. A profile never rises, so that a bound for one ε holds for all
+        above it.
+        """
+        found = np.array([self.delta(epsilon) for epsilon in epsilons])
+        return np.minimum.accumulate(found)
 
 
 class _Bends:
@@ -162,16 +181,18 @@ class _Bends:
         # derivative in the variance is half a second one in m, hence the quarter.
         self._in_m = float(m[1] - m[0]) ** 2 / 8
         self._in_v, self._in_e = dv**2 / 32, de**2 / 32
+        # No variance in a cell is further than half a cell from that of a corner.
+        self._half = (dv + de) / 4
 
     def cell(self, v: tuple[float, float], e: tuple[float, float]) -> Array:
-        """Return fixed and growing parts, each for both roles of the variance v."""
+        """Return fixed, growing and first-order parts, for both roles of v."""
         low, high, shift = self._low, self._high, self._shift
         other = (v[0] + e[0], v[1] + e[1])
         bounds = self._mixture.derivative_bounds
         apart = bounds(low - shift, high, v[0], other[1])
         # The two laws differ little: by the shift, and by e in the variance.
         joint = {k: shift * apart[k + 1] + e[1] / 2 * apart[k + 2] for k in (2, 4)}
-        fixed, growing = [], []
+        fixed, growing, rising = [], [], []
         for first, second in ((v, other), (other, v)):
             here = bounds(low, high, *first)
             there = bounds(low - shift, high - shift, *second)
@@ -182,7 +203,8 @@ class _Bends:
             grow = self._in_m * there[2] + self._in_v * there[4]
             fixed.append(stay)
             growing.append(grow + in_e if second is other else grow)
-        return np.array([fixed, growing])
+            rising.append(self._half * here[2])
+        return np.array([fixed, growing, rising])
 
 
 def bit_profile(grid: BitGrid, points: int) -> Profile:
@@ -193,17 +215,24 @@ def bit_profile(grid: BitGrid, points: int) -> Profile:
     Every δ is an upper bound on the profile at its ε.
     """
     low, high = 0.0, _SMALLEST
-    while grid.delta(high) > _FLOOR * (1 + math.exp(high)) and high < _LARGEST:
+    while grid.delta(high) > _FLOOR and high < _LARGEST:
         low, high = high, 2 * high
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        if grid.delta(middle) > _FLOOR * (1 + math.exp(middle)):
-            low = middle
-        else:
-            high = middle
+        low, high = (middle, high) if grid.delta(middle) > _FLOOR else (low, middle)
     # Denser near 0, where most of the loss is.
     epsilons = high * np.linspace(0.0, 1.0, points) ** 1.5
-    return Profile(epsilons, np.array([grid.delta(e) for e in epsilons]))
+    return Profile(epsilons, grid.deltas(epsilons))
+
+
+def _corners(nodes: Array) -> Array:
+    """Return the largest of the corners of each cell; single nodes are cells too."""
+    nodes = np.maximum(nodes[..., 1:], nodes[..., :-1])
+    if nodes.shape[1] > 1:
+        nodes = np.maximum(nodes[:, 1:], nodes[:, :-1])
+    if nodes.shape[2] > 1:
+        nodes = np.maximum(nodes[:, :, 1:], nodes[:, :, :-1])
+    return nodes
 
 
 def _nodes(low: float, high: float, spacing: float) -> Array:

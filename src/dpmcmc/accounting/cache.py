@@ -7,6 +7,7 @@ of them agree with what is asked for; anything else is computed afresh. The dige
 finds damage, not malice: the folder must be one that only its user can write.
 """
 
+import functools
 import hashlib
 import json
 import os
@@ -16,13 +17,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
+import scipy
 
 from dpmcmc.accounting.profiles import Profile
 
 __all__ = ["cache_folder", "cached_profile"]
 
-_VERSION = 1
-"""Raised whenever the same parameters would give another profile."""
+_MAKERS = ("bit_profile.py", "gaussian_barker.py", "minibatch.py", "profiles.py")
+"""The files whose code makes profiles; a change of any of them makes new ones."""
 
 
 def cache_folder() -> Path:
@@ -54,10 +56,9 @@ def cached_profile(
     Guarantee
     ---------
     The numbers are bit for bit those that ``compute`` returned for equal parameters
-    under the same version of the computation. A folder that cannot be written costs
-    time and nothing else.
+    under the same code. A folder that cannot be written costs time and nothing else.
     """
-    key = json.dumps({"version": _VERSION, **parameters}, sort_keys=True)
+    key = json.dumps({"code": _code(), **parameters}, sort_keys=True)
     path = cache_folder() / f"profile-{_digest(key)}.json"
     profile = _read(path, key)
     if profile is None:
@@ -95,6 +96,13 @@ def _write(path: Path, key: str, profile: Profile) -> None:
         os.replace(file.name, path)
     except OSError:
         return
+
+
+@functools.cache
+def _code() -> str:
+    here = Path(__file__).parent
+    texts = [(here / name).read_text(encoding="utf-8") for name in _MAKERS]
+    return _digest("".join([*texts, np.__version__, scipy.__version__]))
 
 
 def _digest(text: str) -> str:

@@ -15,7 +15,7 @@ __all__ = ["largest_clip", "most_steps"]
 _MOST = 10**9
 _CLOSE = 1e-6
 _SEARCHES = 90
-_SMALLEST = 1e-15
+_SMALLEST = 1e-12
 
 
 def most_steps(bit: DpEvent, epsilon: float, delta: float) -> int:

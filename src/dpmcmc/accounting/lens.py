@@ -21,6 +21,9 @@ __all__ = ["lens_table"]
 Array = NDArray[np.float64]
 
 _DEVIATIONS = 8.5
+_RARE = 1e-13
+_MOST_POINTS = 6000
+_FEWEST_CELLS = 4
 
 
 def lens_table(profile: Profile, longest: int, cells: int) -> BlockTable:
@@ -44,9 +47,15 @@ def lens_table(profile: Profile, longest: int, cells: int) -> BlockTable:
     """
     lower, gap = profile.tangents().vertices()
     span = 4 * math.atanh(min(profile.deltas[0], 0.999))
-    step = span / cells
     reach = _DEVIATIONS * span / 2 * math.sqrt(longest) + longest * span**2 / 8
-    reach = min(reach + 2 * profile.epsilons[-1], longest * profile.epsilons[-1])
+    # Losses beyond this are so rare that they may leave the lattice.
+    seen = int(np.count_nonzero(profile.deltas > _RARE))
+    furthest = profile.epsilons[min(seen, len(profile.epsilons) - 1)]
+    reach = min(reach + 2 * furthest, longest * profile.epsilons[-1])
+    # A profile with far tails needs a long lattice, which must then be coarser.
+    while reach * cells > _MOST_POINTS * span and cells > _FEWEST_CELLS:
+        cells //= 2
+    step = span / cells
     half = math.ceil(reach / step)
     corners = [_corner(p, g, step, 2 * half) for p, g in zip(lower, gap, strict=True)]
     values = [np.maximum(0.0, -np.expm1(-step * np.arange(-half, half + 1)))]

@@ -36,7 +36,7 @@ from dpmcmc.arithmetic import BIT_SLACK, log_odds_range
 __all__ = ["LogisticMinibatchBit"]
 
 _POINTS = 97
-_FAR_POINTS = 16
+_FAR_POINTS = 8
 
 
 @attrs.frozen
