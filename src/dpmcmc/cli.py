@@ -25,6 +25,12 @@ examples:
 No records are read. Costs are rounded up; steps and clips are rounded down.
 """
 
+_REPRODUCE_EXAMPLES = """\
+examples:
+  dpmcmc reproduce all --quick
+  dpmcmc reproduce 2 3 --out figures
+"""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return 0, or 2 for input that cannot be used."""
@@ -45,6 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_plan(commands)
+    _add_reproduce(commands)
     return parser
 
 
@@ -120,6 +127,40 @@ def _plan(chosen: argparse.Namespace) -> int:
         from dpmcmc.report.budgets import plot_plan  # noqa: PLC0415 - slow to import
 
         plot_plan(planned, chosen.plot)
+    return 0
+
+
+def _add_reproduce(
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
+) -> None:
+    reproduce = commands.add_parser(
+        "reproduce",
+        help="make the paper's figures again",
+        description="Draw figures of the paper into a folder: pictures, the numbers "
+        "beneath them as CSV, and a summary. All records are simulated.",
+        epilog=_REPRODUCE_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    reproduce.add_argument(
+        "figures",
+        nargs="+",
+        metavar="FIGURE",
+        help="1a, 1b, 1c, 2, 3, 4, 5, 6 (the last three in the supplement), or all",
+    )
+    reproduce.add_argument(
+        "--quick", action="store_true", help="minutes: shorter chains, fewer fits"
+    )
+    reproduce.add_argument(
+        "--out", metavar="DIR", default="reproduction", help="folder to write to"
+    )
+    reproduce.set_defaults(run=_reproduce)
+
+
+def _reproduce(chosen: argparse.Namespace) -> int:
+    from dpmcmc.experiments.reproduce import reproduce  # noqa: PLC0415 - slow to import
+
+    print(reproduce(chosen.figures, chosen.out, quick=chosen.quick))
+    print(f"Everything is in {chosen.out}/, this summary in summary.md.")
     return 0
 
 
