@@ -69,11 +69,7 @@ def chosen_figures(wanted: Sequence[str]) -> list[str]:
     """Return the figures meant, in order: ``1`` means three, ``2a`` is part of 2."""
     chosen = set()
     for word in wanted:
-        found = [
-            name
-            for name in FIGURES
-            if word in {"all", name, name[0]} or word in {f"{name}a", f"{name}b"}
-        ]
+        found = [name for name in FIGURES if word in _names(name)]
         if not found:
             raise InputError(
                 f"there is no figure {word!r}; the figures are {', '.join(FIGURES)} "
@@ -83,6 +79,12 @@ def chosen_figures(wanted: Sequence[str]) -> list[str]:
     if not chosen:
         raise InputError(f"no figure was named; name some of {', '.join(FIGURES)}.")
     return [name for name in FIGURES if name in chosen]
+
+
+def _names(figure: str) -> set[str]:
+    """What a figure answers to: itself, its number, and its parts."""
+    parts = {f"{figure}a", f"{figure}b"} if figure.isdigit() else set()
+    return {"all", figure, figure[0], *parts}
 
 
 def _made(folder: str | Path) -> Path:
