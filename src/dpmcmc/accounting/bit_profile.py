@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 _TAILS = 9.5
 _FLOOR = 1e-12
 _HALVINGS = 6
-_SMALLEST, _LARGEST = 1e-9, 20.0
+_LARGEST = 20.0
 _ROUNDING = 2.0**-50
 _SPACING = 0.01
 _VARIANCE_SPACING = 0.025
@@ -106,6 +106,7 @@ class BitGrid:
         change: float,
         coarse: float = 1.0,
     ) -> None:
+        self.shift = shift
         # A larger shift makes a larger profile, for which a coarser grid is as good.
         coarse *= 1.0 if shift < _LARGE else 2.0
         spacing = coarse * _SPACING * math.sqrt(least) * max(1.0, _COARSER * shift)
@@ -214,7 +215,7 @@ def bit_profile(grid: BitGrid, points: int) -> Profile:
     ---------
     Every δ is an upper bound on the profile at its ε.
     """
-    low, high = 0.0, _SMALLEST
+    low, high = 0.0, grid.shift
     while grid.delta(high) > _FLOOR and high < _LARGEST:
         low, high = high, 2 * high
     for _ in range(_HALVINGS):

@@ -187,6 +187,7 @@ def _reach(piece: Losses) -> float:
 def _moved(piece: Losses, step: float, half: int) -> Losses:
     epsilons = step * np.arange(-half, half + 1)
     deltas = np.array([piece.pmf.get_delta_for_epsilon(e) for e in epsilons])
+    deltas = deltas * (1 + _RELATIVE)
     deltas = np.clip(deltas, np.maximum(0.0, -np.expm1(epsilons)), 1.0)
     return profile_losses(deltas[::-1], step, piece.slack)
 

@@ -127,7 +127,8 @@ def without_replacement(base: Profile, batch: int, records: int) -> Profile:
     afresh for every bit and is never released.
     """
     share = batch / records
-    return Profile(np.log1p(share * np.expm1(base.epsilons)), share * base.deltas)
+    deltas = share * base.deltas * (1 + 1e-12)
+    return Profile(np.log1p(share * np.expm1(base.epsilons)), deltas)
 
 
 def with_replacement(
