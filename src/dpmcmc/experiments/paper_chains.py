@@ -82,7 +82,7 @@ class Settings:
 
 
 PAPER = Settings()
-QUICK = replace(PAPER, steps=10_000, pairs=500, fits=2, variances=(1.0, 1.5, 2.0, 2.5))
+QUICK = replace(PAPER, steps=10_000, fits=2, variances=(1.0, 1.5, 2.0, 2.5))
 
 
 class Study:

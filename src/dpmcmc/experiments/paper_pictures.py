@@ -27,6 +27,7 @@ _ALARM = "#B00020"
 _SYMBOLS = {"mean": "θ₁ (first centre)", "gap": "θ₂ (gap between centres)"}
 _MARKS = {"mean": "o", "gap": "s"}
 _SHARES = (0.5, 0.95)
+_MARGIN = 0.05
 _METHODS = {
     "ridge": ("ridge regression (Seita et al.)", "#D55E00", "s"),
     "gaussian_mixture": ("Gaussian mixture (the paper)", "#0072B2", "o"),
@@ -88,6 +89,11 @@ def draw_samples(
     """
     figure = _figure(4.3 * len(panels) + 0.4, 4.9)
     row = figure.subplots(1, len(panels), sharex=True, sharey=True)
+    limits = {}
+    for name in _SYMBOLS:
+        shown = [samples[name] for samples, _ in panels.values()]
+        ends = np.concatenate([grid.reach(name), *shown])
+        limits[name] = (ends.min() - _MARGIN, ends.max() + _MARGIN)
     for axes, colour, (title, (samples, statement)) in zip(
         row, _COLOURS, panels.items(), strict=False
     ):
@@ -114,7 +120,7 @@ def draw_samples(
             weight="normal" if statement.is_private else "bold",
         )
         axes.set_xlabel(_SYMBOLS["mean"])
-        axes.set(xlim=grid.reach("mean"), ylim=grid.reach("gap"))
+        axes.set(xlim=limits["mean"], ylim=limits["gap"])
     row[0].set_ylabel(_SYMBOLS["gap"])
     figure.supxlabel(
         "Contours hold 50% and 95% of the tempered posterior, summed on a grid.",
