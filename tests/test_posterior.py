@@ -4,6 +4,7 @@
 
 import json
 import math
+import pickle
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -14,6 +15,7 @@ import pytest
 
 import dpmcmc
 from dpmcmc import Posterior, Statement
+from dpmcmc.summary import remark, summarise, table
 
 STATEMENT = Statement(
     epsilon=0.98765,
@@ -326,3 +328,47 @@ def test_posteriors_are_compared_by_identity() -> None:
     assert posterior == posterior  # noqa: PLR0124
     assert posterior != other
     assert len({posterior, other}) == 2
+
+
+def test_a_posterior_can_be_pickled(posterior_for_files: Posterior) -> None:
+    again = pickle.loads(pickle.dumps(posterior_for_files))
+    assert again.statement == posterior_for_files.statement
+    np.testing.assert_array_equal(again.accepted, posterior_for_files.accepted)
+
+
+def test_saving_into_a_missing_folder_says_so(
+    posterior_for_files: Posterior, tmp_path: Path
+) -> None:
+    with pytest.raises(dpmcmc.InputError, match="there is no folder"):
+        posterior_for_files.save(tmp_path / "missing" / "run.nc")
+
+
+@pytest.mark.parametrize(
+    ("count", "expected"),
+    [(8, "fewer than 100 effective draws"), (4000, None)],
+)
+def test_few_effective_draws_are_remarked_on(count: int, expected: str | None) -> None:
+    draws = {"a": np.random.default_rng(1).normal(size=(4, count))}
+    found = remark(summarise(draws))
+    assert (found is None) == (expected is None)
+    if expected:
+        assert expected in str(found)
+
+
+def test_chains_that_disagree_are_remarked_on() -> None:
+    draws = np.random.default_rng(2).normal(size=(2, 4000))
+    draws[1] += 3
+    assert "r-hat above 1.05" in str(remark(summarise({"a": draws})))
+
+
+def test_a_narrow_posterior_is_shown_with_its_digits() -> None:
+    draws = {"a": 1.7 + 1e-6 * np.random.default_rng(3).normal(size=(2, 500))}
+    _, row = table(summarise(draws))
+    assert row.split()[1].startswith("1.700000")
+
+
+@pytest.fixture
+def posterior_for_files() -> Posterior:
+    accepted = np.ones((2, 6), bool)
+    draws = {"a": np.random.default_rng(4).normal(size=(2, 6))}
+    return Posterior(draws, accepted, draws, accepted, STATEMENT, {"jax": "1"})

@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The loop around the boundary: check a run, advance it in chunks, collect draws."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
-from types import MappingProxyType
 from typing import Any, Literal
 
 import jax
@@ -165,17 +164,15 @@ def _posterior(run: Run, released: list[Released], statement: Statement) -> Post
     )
 
 
-def _settings(run: Run) -> Mapping[str, str]:
+def _settings(run: Run) -> dict[str, str]:
     dtype = jnp.result_type(*jax.tree.leaves(run.start))
-    return MappingProxyType(
-        {
-            "proposal": repr(run.proposal),
-            "start": repr(run.model.initial),
-            "warmup": str(run.warmup),
-            "precision": str(dtype),
-            "jax": version("jax"),
-        }
-    )
+    return {
+        "proposal": repr(run.proposal),
+        "start": repr(run.model.initial),
+        "warmup": str(run.warmup),
+        "precision": str(dtype),
+        "jax": version("jax"),
+    }
 
 
 def _names(theta: Any) -> list[str]:

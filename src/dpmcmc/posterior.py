@@ -3,31 +3,26 @@
 """The posterior: draws with their privacy statement; ArviZ, and files."""
 
 import json
-import logging
 import textwrap
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import xarray
 
 from dpmcmc.errors import InputError
 from dpmcmc.statement import Statement
+from dpmcmc.summary import arviz, remark, summarise, table
 
 if TYPE_CHECKING:
-    import arviz
     import pandas
+    from arviz import InferenceData
 
 __all__ = ["Posterior"]
 
 Draws = Mapping[str, np.ndarray]
-
-_COLUMNS = ["mean", "sd", "hdi_3%", "hdi_97%", "ess_bulk", "ess_tail", "r_hat"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +50,7 @@ class Posterior:
     warmup_draws: Draws
     warmup_accepted: np.ndarray
     statement: Statement
-    settings: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     def summary(self) -> "pandas.DataFrame":
         """Mean, sd, 94% interval, effective sample size and R-hat of each parameter.
@@ -63,16 +58,9 @@ class Posterior:
         The R-hat of a single chain compares its two halves. Where there are too few
         draws for a number, it is NaN.
         """
-        with _quiet_arviz() as az:
-            data: Any = self.to_arviz()
-            posterior = data.posterior[list(self.draws)]  # in the order of θ
-            statistics = az.summary(posterior, round_to="none")[_COLUMNS[:-1]]
-            if posterior.sizes["chain"] == 1:
-                posterior = _halves(posterior)
-            r_hat = az.summary(posterior, round_to="none", kind="diagnostics")["r_hat"]
-        return statistics.assign(r_hat=r_hat)
+        return summarise(self.draws)
 
-    def to_arviz(self) -> "arviz.InferenceData":
+    def to_arviz(self) -> "InferenceData":
         """Convert to an ``InferenceData`` whose attributes carry the statement."""
         attributes = {
             "privacy": self.statement.label,
@@ -88,8 +76,10 @@ class Posterior:
         if self.warmup_accepted.shape[1]:
             groups["warmup_posterior"] = dict(self.warmup_draws)
             groups["warmup_sample_stats"] = {"accepted": self.warmup_accepted}
-        with _quiet_arviz() as az:
-            return az.from_dict(
+        with warnings.catch_warnings():
+            # ArviZ remarks on chains shorter than they are many; ours may well be.
+            warnings.simplefilter("ignore")
+            return arviz().from_dict(
                 **groups,
                 save_warmup=True,
                 attrs=attributes,
@@ -100,7 +90,19 @@ class Posterior:
             )
 
     def save(self, path: str | Path) -> None:
-        """Write draws and statement to a netCDF file that `load` and ArviZ read."""
+        """Write draws and statement to a netCDF file that `load` and ArviZ read.
+
+        Raises
+        ------
+        InputError
+            If the folder does not exist. Nothing is lost: save again elsewhere.
+        """
+        folder = Path(path).absolute().parent
+        if not folder.is_dir():
+            raise InputError(
+                f"there is no folder {folder}. Make it, or save elsewhere; the draws "
+                "are still here."
+            )
         self.to_arviz().to_netcdf(str(path), engine="h5netcdf")
 
     @classmethod
@@ -124,7 +126,7 @@ class Posterior:
 
     @classmethod
     def _read(cls, path: str | Path) -> "Posterior":
-        data = _arviz().from_netcdf(str(path), engine="h5netcdf")
+        data = arviz().from_netcdf(str(path), engine="h5netcdf")
         posterior, stats = data.posterior, data.sample_stats
         warm_up = getattr(data, "warmup_posterior", posterior.isel(draw=slice(0)))
         warm_stats = getattr(data, "warmup_sample_stats", stats.isel(draw=slice(0)))
@@ -136,23 +138,23 @@ class Posterior:
             warmup_draws={name: warm_up[name].to_numpy() for name in names},
             warmup_accepted=warm_stats["accepted"].to_numpy().astype(bool),
             statement=Statement.from_json(data.attrs["dpmcmc_statement"]),
-            settings=MappingProxyType(json.loads(data.attrs["dpmcmc_settings"])),
+            settings=json.loads(data.attrs["dpmcmc_settings"]),
         )
 
     def __str__(self) -> str:
         chains, draws = self.accepted.shape
         head = f"Posterior: {chains} × {draws:,} draws, {self.accepted.mean():.0%} "
-        statement = [
-            textwrap.fill(line, width=88, subsequent_indent="  ")
-            for line in self.statement.text.splitlines()
-        ]
+        summary = self.summary()
+        caution = remark(summary)
+        words = [*([caution, ""] if caution else []), *self.statement.text.splitlines()]
+        wrapped = [textwrap.fill(line, 88, subsequent_indent="  ") for line in words]
         return "\n".join(
             [
                 f"{head}accepted, {self.statement.label}",
                 "",
-                *_table(self.summary()),
+                *table(summary),
                 "",
-                *statement,
+                *wrapped,
             ]
         )
 
@@ -162,60 +164,3 @@ class Posterior:
             f"<Posterior: {chains} × {draws} draws of {', '.join(self.draws)}; "
             f"{self.statement.label}>"
         )
-
-
-def _arviz() -> Any:
-    """ArviZ, imported when first needed, without its daily announcement."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=r"\s*ArviZ is undergoing")
-        import arviz  # noqa: PLC0415 - slow to import, so only where it is used
-    return arviz
-
-
-@contextmanager
-def _quiet_arviz() -> Iterator[Any]:
-    """ArviZ without its remarks on chains too short for a diagnostic."""
-    az = _arviz()
-    # A logger of its own, which logging.getLogger does not know.
-    logger = getattr(az, "_log", logging.getLogger("arviz"))
-    before = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield az
-    finally:
-        logger.setLevel(before)
-
-
-def _halves(posterior: Any) -> Any:
-    """A single chain as two: its first half and its second."""
-    half = posterior.sizes["draw"] // 2
-    parts = [posterior.isel(draw=slice(start, start + half)) for start in (0, half)]
-    named = [
-        part.assign_coords(chain=[chain], draw=range(half))
-        for chain, part in enumerate(parts)
-    ]
-    return xarray.concat(named, dim="chain")
-
-
-def _table(summary: "pandas.DataFrame") -> list[str]:
-    """The summary as aligned lines of text."""
-    header = ["", "mean", "sd", "3%", "97%", "ess", "ess tail", "r-hat"]
-    forms = [".4g"] * 4 + [".0f", ".0f", ".3f"]
-    rows = [
-        [
-            str(name),
-            *(format(value, form) for value, form in zip(row, forms, strict=True)),
-        ]
-        for name, *row in summary.itertuples()
-    ]
-    rows = [["–" if cell == "nan" else cell for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if place == 0 else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
-        )
-        for line in [header, *rows]
-    ]

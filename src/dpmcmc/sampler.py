@@ -40,6 +40,9 @@ __all__ = ["sample", "sample_not_private"]
 
 _BARKER = Barker()
 
+_MOST_STEPS = 10**7
+"""Steps that a budget may buy without the user having said how many."""
+
 
 def sample(
     model: Model,
@@ -142,7 +145,7 @@ def sample(
                 f"{_at_clip(clip)}, but one step of each chain needs {chains}. Choose "
                 "a smaller clip, a larger budget, or fewer chains."
             )
-        steps = bits // chains
+        steps = _affordable(bits // chains, epsilon)
     run = prepare(
         model,
         sealed,
@@ -256,6 +259,16 @@ def _certify(bit: DpEvent, run: Run, delta: float, clip: float | None) -> Certif
             "for records that are not sensitive, sample_not_private needs no budget."
         )
     return certificate
+
+
+def _affordable(steps: int, epsilon: float) -> int:
+    if steps > _MOST_STEPS:
+        raise InputError(
+            f"the budget ε = {epsilon:g} buys {steps:,} steps of each chain, more than "
+            f"the {_MOST_STEPS:,} that are run unasked. Give steps instead of epsilon, "
+            "and read the smaller ε that they cost."
+        )
+    return steps
 
 
 def _at_clip(clip: float | None) -> str:

@@ -76,8 +76,12 @@ class Statement:
         return "\n".join([*lines, *(f"Note: {note}" for note in self.notes)])
 
     def to_json(self) -> str:
-        """The statement as JSON, for files; `from_json` reads it back."""
-        return json.dumps(asdict(self))
+        """The statement as JSON, for files; `from_json` reads it back.
+
+        JSON has no infinity, so the ε of a result that is not private is null.
+        """
+        epsilon = self.epsilon if math.isfinite(self.epsilon) else None
+        return json.dumps({**asdict(self), "epsilon": epsilon}, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> "Statement":
@@ -85,6 +89,8 @@ class Statement:
         fields = json.loads(text)
         for name in ("not_private_because", "notes"):
             fields[name] = tuple(fields[name])
+        if fields["epsilon"] is None:
+            fields["epsilon"] = math.inf
         return cls(**fields)
 
     def _private_lines(self) -> list[str]:

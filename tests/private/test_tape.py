@@ -237,3 +237,24 @@ def test_neighbouring_addresses_are_independent(one, other):
     agree = 64 * count - int(_bits(a ^ b).sum())
     deviation = abs(agree - 32 * count) / math.sqrt(16 * count)
     assert deviation < stats.norm.isf(FALSE_ALARM / 2)
+
+
+def test_a_secret_tape_serves_one_run():
+    tape = Tape.fresh()
+    assert tape.claim() is tape
+    with pytest.raises(RuntimeError, match="has been used"):
+        tape.claim()
+
+
+def test_a_seeded_tape_serves_many_runs():
+    tape = Tape.seeded(1)
+    assert tape.claim() is tape.claim()
+
+
+def test_attempts_have_words_of_their_own():
+    tape = Tape.seeded(2)
+    first = tape.words(Stream.REDRAW, 0, 0, 100, 0)
+    second = tape.words(Stream.REDRAW, 0, 0, 100, 1)
+    assert not np.any(first == second)
+    with pytest.raises(OverflowError):
+        tape.words(Stream.REDRAW, 0, 0, 1, 2**24)

@@ -101,7 +101,7 @@ class Chains:
         chunk: int,
         devices: list[jax.Device],
     ) -> None:
-        self._model, self._mover, self._tape = model, mover, tape
+        self._model, self._mover, self._tape = model, mover, tape.claim()
         # the only step of a loop would be compiled, and so rounded, in another way
         self._chains, self._room, self._position = chains, max(chunk, 2), 0
         with boundary_arithmetic():

@@ -39,11 +39,12 @@ class Tape:
     Make one with `Tape.fresh`; `Tape.seeded` is for results that are not private.
     """
 
-    __slots__ = ("__is_secret", "__key")
+    __slots__ = ("__is_claimed", "__is_secret", "__key")
 
     def __init__(self, key: bytes, *, is_secret: bool) -> None:
         self.__key = key
         self.__is_secret = is_secret
+        self.__is_claimed = False
 
     @classmethod
     def fresh(cls) -> "Tape":
@@ -55,6 +56,16 @@ class Tape:
         """Make a tape that anyone can make again: its bits are not private."""
         label = f"dpmcmc: not private: seed {seed}"
         return cls(hashlib.sha256(label.encode()).digest(), is_secret=False)
+
+    def claim(self) -> "Tape":
+        """Take the tape for one run; a secret tape serves no second one.
+
+        Two runs on one tape would decide their bits with the same words.
+        """
+        if self.__is_claimed and self.__is_secret:
+            raise RuntimeError("this tape has been used; make a fresh one for each run")
+        self.__is_claimed = True
+        return self
 
     @property
     def is_secret(self) -> bool:

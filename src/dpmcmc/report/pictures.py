@@ -10,6 +10,7 @@ import numpy as np
 
 from dpmcmc.errors import InputError
 from dpmcmc.posterior import Posterior
+from dpmcmc.statement import Statement
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -50,15 +51,17 @@ def plot_posterior(
     parts = _coordinates(next(iter(posteriors.values())))
     height = 2.1 * len(parts) + 0.8 + 0.3 * len(posteriors)
     figure = Figure(figsize=(9, height), layout="constrained")
-    captions, body = figure.subfigures(
+    parts_of_page: Any = figure.subfigures(
         2, 1, height_ratios=[0.25 + 0.3 * len(posteriors), 2.1 * len(parts) + 0.4]
     )
+    captions, body = parts_of_page
     axes = body.subplots(len(parts), 2, squeeze=False, width_ratios=[3, 4])
     for (title, name, index), (left, right) in zip(parts, axes, strict=True):
         # The last is drawn first, so that the one named first lies on top.
         named = list(zip(posteriors.values(), _COLOURS, strict=False))
         for each, colour in reversed(named):
-            values = each.draws[name][(..., *index)]
+            place: Any = (..., *index)
+            values = each.draws[name][place]
             _draw_density(left, values.ravel(), colour)
             _draw_trace(right, values, colour)
         left.set_ylabel(title)
@@ -124,9 +127,14 @@ def _write_captions(part: Any, posteriors: Mapping[str, Posterior]) -> None:
             0.045,
             top,
             f"{name}: {statement.label}; {chains} × {draws:,} draws from "
-            f"{statement.records:,} records",
+            f"{statement.records:,} records{_tempered(statement)}",
             color="black" if statement.is_private else _ALARM,
             weight="normal" if statement.is_private else "bold",
             va="center",
             fontsize=10,
         )
+
+
+def _tempered(statement: Statement) -> str:
+    """Say so where the likelihood counts for fewer records than there are."""
+    return f", tempered to {statement.tempered:.4g}" if statement.is_tempered else ""

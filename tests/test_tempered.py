@@ -1,0 +1,190 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""Every test draws from the tempered posterior, and all agree with one another.
+
+The mean is asked to be within 0.1 posterior standard deviations and the standard
+deviation within 5%. With the effective sample sizes asserted below, a right chain is
+off by less than 5 of its standard errors, a false alarm below 1e-5 in all.
+"""
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+
+import dpmcmc
+from dpmcmc.experiments.mixture import TRUTH, mixture_model, simulate_mixture
+
+N = 20_000
+RECORDS = np.random.default_rng(8).normal(0.3, 1.0, N).astype(np.float32)
+NORMAL = dpmcmc.Model(
+    lambda theta, record: -0.5 * (record - theta) ** 2,
+    lambda theta: -0.5 * (theta / 10) ** 2,
+    0.3,
+)
+TESTS = {
+    "barker": dpmcmc.Barker(),
+    "gaussian": dpmcmc.GaussianBarker(),
+    "minibatch": dpmcmc.MinibatchBarker(batch=1000),
+    "with replacement": dpmcmc.MinibatchBarker(batch=1000, replacement=True),
+    "whole batch": dpmcmc.MinibatchBarker(batch=N),
+}
+
+
+def assert_close(draws: np.ndarray, mean: float, sd: float, ess: float) -> None:
+    needed = 2500  # then 0.1 sd is 5 standard errors of the mean, 5% 3.5 of the sd
+    assert ess > needed, f"the chain has only {ess:.0f} effective draws"
+    assert abs(draws.mean() - mean) < 0.1 * sd
+    assert abs(draws.std() / sd - 1) < 0.05
+
+
+def closed_form(tempered: float) -> tuple[float, float]:
+    precision = tempered + 1 / 100
+    return tempered * RECORDS.astype(float).mean() / precision, precision**-0.5
+
+
+@pytest.mark.parametrize(
+    ("name", "tempered"),
+    [(name, tempered) for name in TESTS for tempered in (100, 1000)][:-1],
+)
+def test_draws_match_the_tempered_posterior(name: str, tempered: int) -> None:
+    mean, sd = closed_form(tempered)
+    few = name in {"barker", "gaussian", "whole batch"}
+    posterior = dpmcmc.sample_not_private(
+        NORMAL,
+        RECORDS,
+        steps=2500 if few else {100: 10_000, 1000: 40_000}[tempered],
+        warmup=200,
+        chains=16 if few else 8,
+        test=TESTS[name],
+        tempering=tempered,
+        # Short moves for a batch, whose clip √b/N₀ must touch few ratios.
+        proposal=dpmcmc.RandomWalk(2.4 * sd if few else _short(tempered)),
+        seed=3,
+        progress=False,
+    )
+    ess = float(posterior.summary()["ess_bulk"].iloc[0])
+    assert_close(posterior.draws["theta"], mean, sd, ess)
+
+
+def _short(tempered: int) -> float:
+    return 0.3 * np.sqrt(1000) / tempered
+
+
+def test_a_wrong_temper_is_found() -> None:
+    """The check can fail: a chain tempered to 110 records is not one of 100."""
+    mean, sd = closed_form(100)
+    posterior = dpmcmc.sample_not_private(
+        NORMAL,
+        RECORDS,
+        steps=2500,
+        warmup=200,
+        chains=16,
+        tempering=115,
+        proposal=dpmcmc.RandomWalk(2.4 * sd),
+        seed=3,
+        progress=False,
+    )
+    ess = float(posterior.summary()["ess_bulk"].iloc[0])
+    with pytest.raises(AssertionError):
+        assert_close(posterior.draws["theta"], mean, sd, ess)
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 1000])
+def test_chunks_do_not_change_a_minibatch_chain(chunk: int) -> None:
+    def run(chunk: int) -> dpmcmc.Posterior:
+        return dpmcmc.sample_not_private(
+            NORMAL,
+            RECORDS,
+            steps=40,
+            chains=2,
+            test=TESTS["minibatch"],
+            tempering=100,
+            proposal=dpmcmc.RandomWalk(0.1),
+            seed=5,
+            chunk=chunk,
+            progress=False,
+        )
+
+    one, other = run(chunk), run(40)
+    np.testing.assert_array_equal(one.accepted, other.accepted)
+    np.testing.assert_array_equal(one.draws["theta"], other.draws["theta"])
+
+
+def test_a_record_with_a_missing_value_contributes_nothing_to_a_batch() -> None:
+    """A hole is as good as a record whose ratio is zero, here by a flag."""
+    import polars as pl
+
+    model = dpmcmc.Model(
+        lambda theta, record: jnp.where(
+            record["on"] > 0, -0.5 * (record["x"] - theta) ** 2, 0.0
+        ),
+        lambda theta: -(theta**2),
+        0.0,
+    )
+    values = RECORDS[:300].astype(float)
+    holes = [None if k % 7 == 0 else float(v) for k, v in enumerate(values)]
+    flags = [0.0 if k % 7 == 0 else 1.0 for k in range(300)]
+    settings: dict[str, Any] = {
+        "steps": 60,
+        "test": dpmcmc.MinibatchBarker(batch=50),
+        "proposal": dpmcmc.RandomWalk(0.2),
+        "seed": 1,
+        "progress": False,
+    }
+    with_holes = dpmcmc.sample_not_private(
+        model, pl.DataFrame({"x": holes, "on": [1.0] * 300}), **settings
+    )
+    flagged = dpmcmc.sample_not_private(
+        model, pl.DataFrame({"x": values, "on": flags}), **settings
+    )
+    np.testing.assert_array_equal(with_holes.accepted, flagged.accepted)
+    assert 0 < with_holes.accepted.mean() < 1
+
+
+def grid_posterior(
+    records: np.ndarray, tempered: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Means and sds of (gap, mean) of the paper's mixture, on a grid of θ."""
+    counts, edges = np.histogram(records.astype(float), bins=3000)
+    centres = (edges[1:] + edges[:-1]) / 2
+    means, gaps = np.linspace(-2, 3, 121), np.linspace(-4, 4, 161)
+    log_density = np.empty((len(means), len(gaps)))
+    for row, mean in enumerate(means):
+        first = -((centres - mean) ** 2) / 4
+        second = -((centres - mean - gaps[:, None]) ** 2) / 4
+        log_density[row] = np.logaddexp(first, second) @ counts
+    log_density *= tempered / len(records)
+    log_density -= means[:, None] ** 2 / 20 + gaps**2 / 2
+    weights = np.exp(log_density - logsumexp(log_density))
+    points = np.stack(np.broadcast_arrays(gaps, means[:, None]))
+    mean = (weights * points).sum(axis=(1, 2))
+    spread = (weights * (points - mean[:, None, None]) ** 2).sum(axis=(1, 2))
+    return mean, np.sqrt(spread)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["barker", "gaussian", "minibatch"])
+def test_the_paper_s_mixture_matches_its_grid_posterior(name: str) -> None:
+    """§4 of the paper: N₀ = 100, b = 1000, proposal variance 0.01."""
+    records = simulate_mixture(TRUTH, N, np.random.default_rng(9))
+    few = name != "minibatch"
+    posterior = dpmcmc.sample_not_private(
+        mixture_model(TRUTH),
+        records,
+        steps=20_000 if few else 300_000,
+        warmup=1000,
+        chains=16,
+        test=TESTS[name],
+        tempering=100,
+        proposal=dpmcmc.RandomWalk(0.7 if few else 0.1),
+        seed=4,
+        progress=False,
+    )
+    means, sds = grid_posterior(records, 100)
+    summary = posterior.summary()
+    for place, parameter in enumerate(["gap", "mean"]):
+        ess = float(summary["ess_bulk"][parameter])
+        assert_close(posterior.draws[parameter], means[place], sds[place], ess)
