@@ -19,8 +19,10 @@ FALSE_ALARM = 1e-6
 
 
 def draw(records, batch, steps, *, seed=1, chain=0, start=0, replacement=False):
+    """Batches of some steps; the order within a batch does not matter."""
     sampling = Sampling(records, batch, replacement)
-    return draw_batches(Tape.seeded(seed), chain, start, steps, sampling)
+    drawn = draw_batches(Tape.seeded(seed), chain, start, steps, sampling)
+    return drawn if replacement else np.sort(drawn, axis=1)
 
 
 def assert_uniform(counts, steps_of_each):

@@ -40,7 +40,7 @@ EXPORTED = {
     *("BatchDecision", "FullData", "Grid", "Minibatch", "Mixture", "Noise", "Test"),
 }
 INNER_NAMES = {
-    *("_SEALED", "open_records", "Opened", "_host_arrays", "read_column"),
+    *("_SEALED", "open_records", "Opened", "read_column"),
     *(
         "_access",
         "_state",
@@ -154,12 +154,13 @@ def test_only_ratios_are_added_up_in_the_boundary():
                     if isinstance(node, ast.MatMult)
                 ]
     assert found == [
-        ("batches.py", "_find_places", "sort"),  # of places, not of records
+        ("batches.py", "_drawn", "sort"),  # of numbers of records, not of records
+        ("batches.py", "_redraw", "sort"),
         ("laws.py", "mixture_bernoulli", "sum"),  # over the parts of a mixture
         ("ratios.py", "sum_of_steps", "sum"),
         ("ratios.py", "sum_of_steps", "sum"),
         ("ratios.py", "sums_of_steps", "reduce"),
-        ("records.py", "_host_arrays", "reduce"),  # over columns
+        ("records.py", "open_on_host", "reduce"),  # over columns
     ]
 
 

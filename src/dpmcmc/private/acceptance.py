@@ -148,7 +148,8 @@ class Minibatch:
         Step t of chain c holds the records of the batch that `draw_batches` draws
         for it, and nothing of any other record.
         """
-        sampling = Sampling(len(source.present), self.decision.batch, self.replacement)
+        records = len(jax.tree.leaves(source.arrays)[0])
+        sampling = Sampling(records, self.decision.batch, self.replacement)
         drawn = np.stack(
             [
                 draw_batches(tape, chain, start, steps, sampling)
@@ -162,10 +163,11 @@ class Minibatch:
         self, model: Model, read: Opened, memory: tuple[()], move: Move
     ) -> tuple[jax.Array, tuple[()]]:
         """Decide on the batch, evaluated at both points."""
+        everyone = jnp.ones(self.decision.batch, bool)
         evidence = Evidence(
             _at_own_batch(model, read, move.current),
             _at_own_batch(model, read, move.proposed),
-            read.present,
+            everyone if read.present is None else read.present,
         )
         return minibatch_barker(evidence, move.public, move.word, self.decision), memory
 

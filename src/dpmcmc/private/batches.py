@@ -5,7 +5,7 @@
 A batch of b of N records without replacement is made by drawing uniform records and
 drawing again whatever came up before, until b distinct ones are there. It takes
 O(b log b) time and never looks at all N (for b above N/2 the records left out are drawn
-instead). All steps of a chunk are drawn together, with NumPy.
+instead). Many steps are drawn together, with NumPy.
 
 A batch is secret: the accountants rely on nobody knowing who was in it.
 """
@@ -20,6 +20,8 @@ from dpmcmc.private.tape import Stream, Tape
 __all__ = ["Sampling", "draw_batches"]
 
 _HALVES_A_WORD = 2
+_SLAB = 2**16
+"""Draws made at once: as many as a processor's cache holds."""
 _NONE = np.uint32(2**32 - 1)
 """Stands for a place in a batch that must be drawn (again); no record has it."""
 
@@ -44,7 +46,7 @@ def draw_batches(
     Returns
     -------
     numpy.ndarray
-        Record numbers of shape (steps, batch). A row without replacement is sorted.
+        Record numbers of shape (steps, batch), in no order that matters.
 
     Guarantee
     ---------
@@ -54,55 +56,89 @@ def draw_batches(
     alone, and uses words that nothing else uses.
     """
     records, batch = sampling.records, sampling.batch
-    if sampling.replacement or batch <= records // 2:
-        return _drawn(tape, chain, start, steps, sampling)
-    left_out = Sampling(records, records - batch)
-    absent = _drawn(tape, chain, start, steps, left_out)
-    present = np.ones((steps, records), bool)
-    np.put_along_axis(present, absent, False, axis=1)
-    return np.nonzero(present)[1].reshape(steps, batch)
+    drawn = np.empty((steps, batch), np.int64)
+    rows = max(1, _SLAB // batch)
+    for first in range(0, steps, rows):
+        part = drawn[first : first + rows]
+        if sampling.replacement or batch <= records // 2:
+            part[:] = _drawn(tape, chain, start + first, len(part), sampling)
+        else:
+            left_out = Sampling(records, records - batch)
+            absent = _drawn(tape, chain, start + first, len(part), left_out)
+            present = np.ones((len(part), records), bool)
+            np.put_along_axis(present, absent.astype(np.int64), False, axis=1)
+            part[:] = np.nonzero(present)[1].reshape(part.shape)
+    return drawn
 
 
 def _drawn(
     tape: Tape, chain: int, start: int, steps: int, sampling: Sampling
 ) -> np.ndarray:
-    """Draw, then draw again what must be, until every row is whole."""
+    """Draw the rows of some steps, and draw again what must be."""
+    if sampling.batch == 0:
+        return np.empty((steps, 0), np.uint32)
     width = -(-sampling.batch // _HALVES_A_WORD)
     words = tape.words(Stream.BATCH, chain, start * width, steps * width)
-    drawn = _uniform(words, steps, sampling.records)[:, : sampling.batch]
-    places = _find_places(drawn, sampling)
+    drawn = np.ascontiguousarray(
+        _uniform(words, steps, sampling.records)[:, : sampling.batch]
+    )
+    if not sampling.replacement:
+        drawn.sort(axis=1)
+    _redraw(drawn, tape, chain, start, sampling)
+    return drawn
+
+
+def _redraw(
+    drawn: np.ndarray, tape: Tape, chain: int, start: int, sampling: Sampling
+) -> None:
+    """Fill, in place, what was refused or, without replacement, came up before.
+
+    Rows without replacement come sorted. Each record in a row has a key that holds
+    both; all keys are sorted, so that a look-up finds what a row has already.
+    """
+    steps, batch = drawn.shape
+    flat = drawn.reshape(-1)
+    again = flat == _NONE
+    if not sampling.replacement:
+        again[1:] |= flat[1:] == flat[:-1]
+        again[::batch] = flat[::batch] == _NONE
+    places = np.flatnonzero(again)
+    had = [] if sampling.replacement else [_keys(np.arange(flat.size) // batch, flat)]
     spare = _spare_words(sampling)
     for attempt in itertools.count():
-        rows = np.unique(places[0])
-        if rows.size == 0:
-            break
+        if places.size == 0:
+            return
         words = tape.words(Stream.REDRAW, chain, start * spare, steps * spare, attempt)
         fresh = _uniform(words, steps, sampling.records)
+        rows = places // batch
         # Number the places of each row: place n takes the n-th fresh record.
-        number = np.arange(len(places[0])) - np.searchsorted(places[0], places[0])
+        number = np.arange(places.size) - np.searchsorted(rows, rows)
         there = number < fresh.shape[1]
-        drawn[places] = _NONE
-        drawn[places[0][there], places[1][there]] = fresh[
-            places[0][there], number[there]
-        ]
-        part = drawn[rows]
-        again = _find_places(part, sampling)
-        drawn[rows] = part
-        places = rows[again[0]], again[1]
-    return drawn.astype(np.int64)
+        record = np.where(there, fresh[rows, np.where(there, number, 0)], _NONE)
+        good = record != _NONE
+        if not sampling.replacement:
+            keys = _keys(rows, record)
+            good &= _is_first(keys)
+            for held in had:
+                good &= (
+                    held[np.minimum(np.searchsorted(held, keys), held.size - 1)] != keys
+                )
+            had.append(np.sort(keys[good]))
+            had = [held for held in had if held.size]
+        flat[places[good]] = record[good]
+        places = places[~good]
 
 
-def _find_places(rows: np.ndarray, sampling: Sampling) -> tuple[np.ndarray, np.ndarray]:
-    """Row and place of what must be drawn again, in order of rows.
+def _keys(rows: np.ndarray, records: np.ndarray) -> np.ndarray:
+    """One number for a row and a record in it, ordered by row, then by record."""
+    return (rows.astype(np.uint64) << np.uint64(32)) | records
 
-    Without replacement the rows are sorted, in place, to find what came up before.
-    """
-    if sampling.replacement:
-        return np.nonzero(rows == _NONE)  # type: ignore[return-value]
-    rows.sort(axis=1)
-    again = rows == _NONE
-    again[:, 1:] |= rows[:, 1:] == rows[:, :-1]
-    return np.nonzero(again)  # type: ignore[return-value]
+
+def _is_first(keys: np.ndarray) -> np.ndarray:
+    """Whether a key stands for the first time."""
+    first = np.zeros(keys.size, bool)
+    first[np.unique(keys, return_index=True)[1]] = True
+    return first
 
 
 def _uniform(words: np.ndarray, steps: int, records: int) -> np.ndarray:
@@ -111,7 +147,8 @@ def _uniform(words: np.ndarray, steps: int, records: int) -> np.ndarray:
     A half w gives ⌊wN/2³²⌋ unless wN mod 2³² is below 2³² mod N; that leaves exactly
     ⌊2³²/N⌋ values of w for each record.
     """
-    product = words.view("<u4").astype(np.uint64) * np.uint64(records)
+    product = words.view("<u4").astype(np.uint64)
+    product *= np.uint64(records)
     number = (product >> np.uint64(32)).astype(np.uint32)
     number[product.astype(np.uint32) < 2**32 % records] = _NONE
     return number.reshape(steps, -1)

@@ -25,7 +25,10 @@ __all__ = ["Opened", "Records", "open_on_host", "open_records"]
 
 
 class Opened(NamedTuple):
-    """Records that are open, and which are present; never leaves the boundary."""
+    """Records that are open, and which are present; never leaves the boundary.
+
+    ``present`` is None where all are, by the kind of the records alone.
+    """
 
     arrays: Any
     present: Any
@@ -113,35 +116,34 @@ def open_records(
         room = [(0, padded - count), *[(0, 0)] * (leaf.ndim - 1)]
         return jax.device_put(np.pad(leaf, room), sharding)
 
-    return jax.tree.map(place, open_on_host(records, dtype)), block
+    arrays, present = open_on_host(records, dtype)
+    known = np.ones(count, bool) if present is None else present
+    return jax.tree.map(place, Opened(arrays, known)), block
 
 
 def open_on_host(records: Records, dtype: Any) -> Opened:
     """Open records as host arrays, for use inside the boundary alone.
 
-    Numbers are narrowed to the chain's precision, record by record. A record with a
-    missing value is not present.
+    Numbers are narrowed to the chain's precision, record by record. A record of a
+    table with a missing value is not present; records that are arrays all are.
 
     Guarantee
     ---------
     Entry i of every array, and of ``present``, is a function of record i and of
-    public numbers.
+    public numbers. Whether ``present`` is None depends on the schema alone.
     """
-    arrays, missing = _host_arrays(_SEALED[records])
-    narrow = jax.tree.map(
-        lambda leaf: _saturate(leaf, _narrow(leaf.dtype, dtype)), arrays
-    )
-    return Opened(narrow, ~missing)
+    source = _SEALED[records]
 
+    def narrow(leaf: np.ndarray) -> np.ndarray:
+        return _saturate(leaf, _narrow(leaf.dtype, dtype))
 
-def _host_arrays(source: Any) -> tuple[Any, np.ndarray]:
-    """Copy the sealed data to host arrays, with a mask of what is missing."""
     if not isinstance(source, Table):
         arrays = jax.tree.map(np.asarray, source)
-        return arrays, np.zeros(len(jax.tree.leaves(arrays)[0]), bool)
-    read = {name: read_column(source, name) for name in source.names}
-    missing = np.logical_or.reduce([column.missing for column in read.values()])
-    return {name: column.values for name, column in read.items()}, missing
+        return Opened(jax.tree.map(narrow, arrays), None)
+    columns = {name: read_column(source, name) for name in source.names}
+    missing = np.logical_or.reduce([column.missing for column in columns.values()])
+    arrays = {name: narrow(column.values) for name, column in columns.items()}
+    return Opened(arrays, ~missing)
 
 
 def _saturate(leaf: np.ndarray, dtype: np.dtype) -> np.ndarray:
