@@ -103,7 +103,8 @@ def _redraw(
         again[1:] |= flat[1:] == flat[:-1]
         again[::batch] = flat[::batch] == _NONE
     places = np.flatnonzero(again)
-    had = [] if sampling.replacement else [_keys(np.arange(flat.size) // batch, flat)]
+    touched = np.unique(places // batch)
+    had = [_keys(touched[:, None], drawn[touched]).reshape(-1)]
     spare = _spare_words(sampling)
     for attempt in itertools.count():
         if places.size == 0:
@@ -120,11 +121,8 @@ def _redraw(
             keys = _keys(rows, record)
             good &= _is_first(keys)
             for held in had:
-                good &= (
-                    held[np.minimum(np.searchsorted(held, keys), held.size - 1)] != keys
-                )
+                good &= ~_is_among(keys, held)
             had.append(np.sort(keys[good]))
-            had = [held for held in had if held.size]
         flat[places[good]] = record[good]
         places = places[~good]
 
@@ -132,6 +130,15 @@ def _redraw(
 def _keys(rows: np.ndarray, records: np.ndarray) -> np.ndarray:
     """One number for a row and a record in it, ordered by row, then by record."""
     return (rows.astype(np.uint64) << np.uint64(32)) | records
+
+
+def _is_among(keys: np.ndarray, held: np.ndarray) -> np.ndarray:
+    """Whether each key is among those held, which are sorted."""
+    at = np.searchsorted(held, keys)
+    found = np.zeros(keys.size, bool)
+    inside = at < held.size
+    found[inside] = held[at[inside]] == keys[inside]
+    return found
 
 
 def _is_first(keys: np.ndarray) -> np.ndarray:
@@ -147,10 +154,10 @@ def _uniform(words: np.ndarray, steps: int, records: int) -> np.ndarray:
     A half w gives ⌊wN/2³²⌋ unless wN mod 2³² is below 2³² mod N; that leaves exactly
     ⌊2³²/N⌋ values of w for each record.
     """
-    product = words.view("<u4").astype(np.uint64)
-    product *= np.uint64(records)
-    number = (product >> np.uint64(32)).astype(np.uint32)
-    number[product.astype(np.uint32) < 2**32 % records] = _NONE
+    product = np.multiply(words.view("<u4"), np.uint64(records), dtype="<u8")
+    low, high = product.view("<u4")[::2], product.view("<u4")[1::2]
+    number = high.copy()
+    number[low < 2**32 % records] = _NONE
     return number.reshape(steps, -1)
 
 

@@ -1,0 +1,180 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""A minibatch step against its floor and against NumPy loops, in one run.
+
+The floor is the same arithmetic on a contiguous slice with no randomness: both points
+evaluated on b records, clipped, rounded and summed, and the chance of the bit. The
+peers are loops in NumPy and SciPy as the published algorithm is written, with the
+batch drawn by NumPy's older and its newer generator. Rounds alternate, so that a noisy
+machine is noisy for each; the table shows medians, and ratios of each round's times.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from statistics import median
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import ndtr
+from scipy.stats import norm
+
+from dpmcmc.acceptance import MinibatchBarker, Setting
+from dpmcmc.correction import correction_for
+from dpmcmc.experiments.mixture import TRUTH, mixture_model, simulate_mixture
+from dpmcmc.private import Chains, Records, Tape
+from dpmcmc.proposals import RandomWalk
+
+BATCH, TEMPERED, SCALE = 1000, 100.0, 0.1
+CHUNK = 2000
+MODEL = mixture_model(TRUTH)
+FITTED = correction_for(2.0)
+
+
+def private_steps(
+    records: np.ndarray, chains: int, replacement: bool = False
+) -> tuple[Callable[[], None], int]:
+    """Several chunks, so that batches are drawn while the device computes."""
+    start = {name: jnp.float32(value) for name, value in TRUTH.items()}
+    setting = Setting(len(records), TEMPERED, None)
+    chunk = max(CHUNK // chains, 50)
+    run = Chains(
+        MODEL,
+        Records(records),
+        RandomWalk(SCALE).fit(start),
+        MinibatchBarker(BATCH, replacement=replacement).mechanism(setting),
+        Tape.fresh(),
+        start=start,
+        chains=chains,
+        chunk=chunk,
+        devices=jax.local_devices(),
+    )
+    sizes = [chunk] * 8
+
+    def advance() -> None:
+        for released in run.run(sizes):
+            jax.block_until_ready(released)
+
+    return advance, sum(sizes) * chains
+
+
+def floor_steps(records: np.ndarray) -> tuple[Callable[[], None], int]:
+    steps = 2000
+    placed = jnp.asarray(records[: steps * (len(records) // steps)])
+    centres, weights = np.array(FITTED.centres), np.array(FITTED.weights)
+    each = jax.vmap(MODEL.log_likelihood, in_axes=(None, 0))
+    unit = TEMPERED / BATCH**0.5
+
+    def one(step: jax.Array, theta: dict[str, jax.Array]) -> dict[str, jax.Array]:
+        start = (step * BATCH) % (len(placed) - BATCH)
+        batch = jax.lax.dynamic_slice(placed, (start,), (BATCH,))
+        moved = jax.tree.map(lambda leaf: leaf + jnp.float32(1e-3), theta)
+        with jax.enable_x64(False):
+            ratios = each(moved, batch) - each(theta, batch)
+        scaled = jnp.clip(ratios * jnp.float32(unit * 2**20), -(2**20), 2**20)
+        whole = jnp.round(scaled).astype(jnp.int32).astype(jnp.int64)
+        zero = jnp.zeros((), jnp.int64)
+        first, second = jax.lax.reduce(
+            (whole, whole * whole),
+            (zero, zero),
+            lambda a, b: (a[0] + b[0], a[1] + b[1]),
+            (0,),
+        )
+        mean = first.astype(jnp.float64) / (2**20 * BATCH)
+        spread = second.astype(jnp.float64) / (2.0**40 * BATCH) - mean**2
+        place = mean * BATCH**0.5
+        chance = jnp.sum(weights * ndtr((place - centres) / jnp.sqrt(2 - spread)))
+        return jax.tree.map(lambda a, b: jnp.where(chance > 0.5, a, b), moved, theta)
+
+    with jax.enable_x64(True):
+        start = {name: jnp.float32(value) for name, value in TRUTH.items()}
+        loop = jax.jit(lambda theta: jax.lax.fori_loop(0, steps, one, theta))
+        compiled = loop.lower(start).compile()
+    return lambda: jax.block_until_ready(compiled(start)), steps
+
+
+def published_steps(
+    records: np.ndarray, modern: bool
+) -> tuple[Callable[[], None], int]:
+    """The published algorithm, in NumPy and SciPy."""
+    steps = 50 if modern else 2
+    generator = np.random.default_rng(0)
+    older = np.random.RandomState(0)
+    doubles, scale = records.astype(float), 2**0.5
+    centres, weights = np.array(FITTED.centres), np.array(FITTED.weights)
+    state = {"theta": np.array([0.0, 1.0])}
+
+    def log_likelihood(theta: np.ndarray, batch: np.ndarray) -> np.ndarray:
+        first = norm.logpdf(batch, theta[0], scale)
+        second = norm.logpdf(batch, theta[0] + theta[1], scale)
+        return np.logaddexp(first, second) - np.log(2)
+
+    def log_prior(theta: np.ndarray) -> float:
+        return norm.logpdf(theta[0], 0, 10**0.5) + norm.logpdf(theta[1], 0, 1)
+
+    def one() -> None:
+        theta = state["theta"]
+        proposed = theta + SCALE * generator.standard_normal(2)
+        draw = generator if modern else older
+        batch = doubles[draw.choice(len(doubles), BATCH, replace=False)]
+        ratios = log_likelihood(proposed, batch) - log_likelihood(theta, batch)
+        bound = BATCH**0.5 / TEMPERED
+        ratios = np.clip(ratios, -bound, bound) * TEMPERED / BATCH**0.5
+        place = ratios.sum() / BATCH**0.5 + log_prior(proposed) - log_prior(theta)
+        noise = generator.normal(0, np.sqrt(2 - ratios.var()))
+        if place + noise + generator.choice(centres, p=weights) > 0:
+            state["theta"] = proposed
+
+    def run() -> None:
+        for _ in range(steps):
+            one()
+
+    return run, steps
+
+
+def seconds(run: Callable[[], None], steps: int) -> float:
+    start = time.perf_counter()
+    run()
+    return (time.perf_counter() - start) / steps
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--records", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=9)
+    options = parser.parse_args()
+    records = simulate_mixture(TRUTH, options.records, np.random.default_rng(1))
+    contenders = {
+        "floor: same arithmetic, no randomness": floor_steps(records),
+        "minibatch step, 1 chain": private_steps(records, 1),
+        "  with replacement": private_steps(records, 1, replacement=True),
+        "minibatch step, 64 chains, each": private_steps(records, 64),
+        "NumPy loop, newer generator": published_steps(records, modern=True),
+        "NumPy loop, as published": published_steps(records, modern=False),
+    }
+    for run, _ in contenders.values():
+        run()
+    times: dict[str, list[float]] = {name: [] for name in contenders}
+    for _ in range(options.rounds):
+        for name, (run, steps) in contenders.items():
+            times[name].append(seconds(run, steps))
+
+    def ratio(name: str, to: str) -> float:
+        return median(a / b for a, b in zip(times[name], times[to], strict=True))
+
+    floor, ours = list(contenders)[:2]
+    print(
+        f"{options.records:,} records, batch {BATCH}, mixture, float32, "
+        f"{jax.devices()[0].platform}"
+    )
+    print(f"{'':<40}{'µs a step':>10}{'against floor':>15}{'against ours':>14}")
+    for name, all_times in times.items():
+        print(
+            f"{name:<40}{1e6 * median(all_times):>10.1f}{ratio(name, floor):>14.2f}×"
+            f"{ratio(name, ours):>13.2f}×"
+        )
+
+
+if __name__ == "__main__":
+    main()
