@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     )
     from dpmcmc.errors import InputError
     from dpmcmc.model import Model
+    from dpmcmc.planning import Plan, plan
     from dpmcmc.posterior import Posterior
     from dpmcmc.private import Records
     from dpmcmc.proposals import RandomWalk
@@ -31,10 +32,12 @@ __all__ = [
     "InputError",
     "MinibatchBarker",
     "Model",
+    "Plan",
     "Posterior",
     "RandomWalk",
     "Records",
     "Statement",
+    "plan",
     "plot_posterior",
     "sample",
     "sample_not_private",
@@ -47,10 +50,12 @@ _HOMES = {
     "MinibatchBarker": "dpmcmc.acceptance",
     "InputError": "dpmcmc.errors",
     "Model": "dpmcmc.model",
+    "Plan": "dpmcmc.planning",
     "Posterior": "dpmcmc.posterior",
     "RandomWalk": "dpmcmc.proposals",
     "Records": "dpmcmc.private",
     "Statement": "dpmcmc.statement",
+    "plan": "dpmcmc.planning",
     "plot_posterior": "dpmcmc.report.pictures",
     "sample": "dpmcmc.sampler",
     "sample_not_private": "dpmcmc.sampler",
