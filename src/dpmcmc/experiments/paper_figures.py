@@ -110,10 +110,13 @@ def _errors(study: Study, path: Path) -> Drawn:
     draw_errors(table, settings, path)
     rows = []
     for at, variance in enumerate(table["C"]):
-        ours, *others = (
+        ours, mixture, ridge = (
             f"{name} {table[key][at]:.2e}" for key, name in _METHODS.items()
         )
-        rows.append(Row(f"sup-error at C = {variance:g}", ours, ", ".join(others)))
+        if settings.fits > 1:
+            mixture += f" ± {table['gaussian_mixture_sem'][at]:.0e}"
+        what = f"sup-error at C = {variance:g}, mixtures fitted: {settings.fits}"
+        rows.append(Row(what, ours, f"{mixture}, {ridge}"))
     return Drawn(table, rows)
 
 
