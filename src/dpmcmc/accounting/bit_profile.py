@@ -27,6 +27,7 @@ _TAILS = 9.5
 _FLOOR = 1e-12
 _HALVINGS = 6
 _LARGEST = 20.0
+_NEAR = 2.0
 _ROUNDING = 2.0**-50
 _SPACING = 0.01
 _VARIANCE_SPACING = 0.025
@@ -221,8 +222,10 @@ def bit_profile(grid: BitGrid, points: int) -> Profile:
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if grid.delta(middle) > _FLOOR else (low, middle)
-    # Denser near 0, where most of the loss is.
-    epsilons = high * np.linspace(0.0, 1.0, points) ** 1.5
+    # Two thirds of the points where most of the loss is, the rest in the tail.
+    near = min(high, _NEAR * grid.shift)
+    dense = np.linspace(0.0, near, 2 * points // 3, endpoint=False)
+    epsilons = np.append(dense, np.geomspace(near, high, points - len(dense)))
     return Profile(epsilons, grid.deltas(epsilons))
 
 

@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 _ROUNDOFF = 2.0**-53
 _TAIL = 1e-16
 _RELATIVE = 2.0**-30
-_COMMON_POINTS = 2**11
+_COMMON_POINTS = 2**10
 _CLOSE = 1e-10
 _LARGEST = 1e4
 

@@ -1,0 +1,89 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures of budgets, and the code in the documentation."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from dpmcmc.errors import InputError
+from dpmcmc.experiments import budget_figures
+from dpmcmc.planning import plan
+from dpmcmc.report.budgets import Line, plot_lines, plot_plan
+
+
+def test_figure_1a_by_the_paper_and_certified():
+    lines = budget_figures.figure_1a(shares=(1e-3, 1e-2))
+    assert [line.certified for line in lines] == [False, True] * 3
+    for paper, certified in zip(lines[::2], lines[1::2], strict=True):
+        assert paper.group == certified.group
+        for (q, loose), (same, tight) in zip(
+            paper.points, certified.points, strict=True
+        ):
+            assert q == same
+            assert tight < loose / 20
+    # Certified costs fall with the number of records; the paper's hardly do.
+    assert lines[1].points[1][1] > 3 * lines[3].points[1][1]
+    assert lines[2].points[1][1] == pytest.approx(lines[4].points[1][1], rel=0.05)
+
+
+def test_figure_1b_by_the_paper_and_certified():
+    lines = budget_figures.figure_1b(counts=(1000, 20000))
+    assert lines[2].points[1] == (20000, pytest.approx(1.00042, rel=1e-5))
+    assert lines[3].points[1][1] <= 0.0204
+    for line in lines:
+        assert line.points[0][1] <= line.points[1][1]
+
+
+@pytest.mark.slow
+def test_both_figures_are_drawn(tmp_path):
+    for path in budget_figures.draw(tmp_path / "figures"):
+        assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_picture_shows_its_curves():
+    lines = [
+        Line("tight", 0, True, ((1, 0.1), (10, 0.3))),
+        Line("loose", 0, False, ((1, 0.5), (10, float("inf")))),
+    ]
+    figure = plot_lines(lines, "steps", "a title", mark=(10, 0.3), budget=1.0)
+    axes = figure.axes[0]
+    drawn = {line.get_label(): line for line in axes.lines}
+    assert drawn["tight"].get_linestyle() == "-"
+    assert drawn["loose"].get_linestyle() == "--"
+    # An infinite ε is left out, not drawn as something else.
+    assert drawn["loose"].get_xdata().tolist() == [1]
+    assert axes.get_xscale() == axes.get_yscale() == "log"
+    assert axes.get_ylabel() == "ε"
+    assert [text.get_text() for text in axes.texts] == ["budget ε = 1"]
+
+
+def test_the_picture_of_a_plan_marks_it(tmp_path):
+    planned = plan(1000, clip=0.02, steps=50, delta=1e-6)
+    figure = plot_plan(planned, tmp_path / "plan.svg")
+    drawn = {line.get_label(): line for line in figure.axes[0].lines}
+    mark = drawn["this plan"]
+    assert (mark.get_xdata()[0], mark.get_ydata()[0]) == (50, planned.epsilon)
+    certified, paper = drawn["certified"], drawn["the paper's accountant"]
+    assert certified.get_xdata()[-1] == 100
+    assert all(certified.get_ydata() < paper.get_ydata())
+    assert (tmp_path / "plan.svg").exists()
+
+
+def test_a_picture_needs_a_known_ending(tmp_path):
+    with pytest.raises(InputError, match="must be one of"):
+        plot_lines(
+            [Line("one", 0, True, ((1, 1),))], "steps", "", path=tmp_path / "b.doc"
+        )
+
+
+def test_the_code_in_the_documentation_runs(capsys):
+    text = (Path(__file__).parents[2] / "docs" / "accounting.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", text, re.S)
+    assert blocks
+    for block in blocks:
+        exec(block, {})
+    epsilon, accountant = capsys.readouterr().out.split()
+    assert 0 < float(epsilon) < 10
+    assert accountant == "blocks"
