@@ -40,7 +40,7 @@ proofs: $(READY)
 	@$(BIN)/python docs/proofs/sign.py
 
 clean:
-	rm -rf .venv demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf .venv demo-output reproduction .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 
 $(READY): pyproject.toml constraints.txt
 	@command -v $(PYTHON) >/dev/null || { \
