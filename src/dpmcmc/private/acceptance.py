@@ -8,6 +8,8 @@ records of a fresh batch at both points.
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
 from typing import Any, NamedTuple, Protocol, Self
 
 import jax
@@ -27,6 +29,9 @@ from dpmcmc.private.ratios import Grid
 from dpmcmc.private.records import Opened, Records, open_on_host, open_records
 from dpmcmc.private.tape import Tape
 from dpmcmc.tracing import as_float, is_double
+
+_DRAWS_AT_ONCE = 2**16
+"""Records looked up at once: as many as a processor's cache holds numbers of."""
 
 __all__ = ["Access", "FullData", "Minibatch", "Move", "Test", "dtype_of"]
 
@@ -148,16 +153,20 @@ class Minibatch:
         Step t of chain c holds the records of the batch that `draw_batches` draws
         for it, and nothing of any other record.
         """
+        batch = self.decision.batch
         records = len(jax.tree.leaves(source.arrays)[0])
-        sampling = Sampling(records, self.decision.batch, self.replacement)
-        drawn = np.stack(
-            [
-                draw_batches(tape, chain, start, steps, sampling)
-                for chain in range(chains)
-            ],
-            axis=1,
+        sampling = Sampling(records, batch, self.replacement)
+        found = jax.tree.map(
+            lambda leaf: np.empty((chains, steps, batch, *leaf.shape[1:]), leaf.dtype),
+            source,
         )
-        return jax.tree.map(lambda leaf: np.take(leaf, drawn, axis=0), source)
+        rows = max(1, _DRAWS_AT_ONCE // batch)
+        for chain, first in product(range(chains), range(0, steps, rows)):
+            count = min(rows, steps - first)
+            drawn = draw_batches(tape, chain, start + first, count, sampling)
+            part = np.s_[chain, first : first + count]
+            jax.tree.map(partial(_look_up, drawn, part), source, found)
+        return jax.tree.map(lambda leaf: leaf.swapaxes(0, 1), found)
 
     def decide(
         self, model: Model, read: Opened, memory: tuple[()], move: Move
@@ -170,6 +179,14 @@ class Minibatch:
             everyone if read.present is None else read.present,
         )
         return minibatch_barker(evidence, move.public, move.word, self.decision), memory
+
+
+def _look_up(
+    drawn: np.ndarray, part: tuple[int, slice], source: np.ndarray, found: np.ndarray
+) -> None:
+    """Copy the drawn records to their part of what was found."""
+    # Drawn numbers are in range; this mode copies without a buffer.
+    np.take(source, drawn, axis=0, out=found[part], mode="clip")
 
 
 def dtype_of(theta: Any) -> Any:

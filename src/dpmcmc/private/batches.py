@@ -20,8 +20,6 @@ from dpmcmc.private.tape import Stream, Tape
 __all__ = ["Sampling", "draw_batches"]
 
 _HALVES_A_WORD = 2
-_SLAB = 2**16
-"""Draws made at once: as many as a processor's cache holds."""
 _NONE = np.uint32(2**32 - 1)
 """Stands for a place in a batch that must be drawn (again); no record has it."""
 
@@ -56,19 +54,13 @@ def draw_batches(
     alone, and uses words that nothing else uses.
     """
     records, batch = sampling.records, sampling.batch
-    drawn = np.empty((steps, batch), np.int64)
-    rows = max(1, _SLAB // batch)
-    for first in range(0, steps, rows):
-        part = drawn[first : first + rows]
-        if sampling.replacement or batch <= records // 2:
-            part[:] = _drawn(tape, chain, start + first, len(part), sampling)
-        else:
-            left_out = Sampling(records, records - batch)
-            absent = _drawn(tape, chain, start + first, len(part), left_out)
-            present = np.ones((len(part), records), bool)
-            np.put_along_axis(present, absent.astype(np.int64), False, axis=1)
-            part[:] = np.nonzero(present)[1].reshape(part.shape)
-    return drawn
+    if sampling.replacement or batch <= records // 2:
+        return _drawn(tape, chain, start, steps, sampling).astype(np.intp)
+    left_out = Sampling(records, records - batch)
+    absent = _drawn(tape, chain, start, steps, left_out)
+    present = np.ones((steps, records), bool)
+    np.put_along_axis(present, absent.astype(np.intp), False, axis=1)
+    return np.nonzero(present)[1].reshape(steps, batch)
 
 
 def _drawn(
