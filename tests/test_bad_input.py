@@ -250,6 +250,11 @@ def test_devices_given_twice() -> None:
     assert_refused(lambda: run_openly(devices=twice), "different JAX devices")
 
 
+def test_a_device_on_which_nothing_is_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpmcmc.loop._PROVEN_PLATFORMS", frozenset({"gpu"}))
+    assert_refused(lambda: run_openly(), "platform cpu", "Give devices of one of gpu")
+
+
 # Budgets.
 
 

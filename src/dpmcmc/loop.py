@@ -25,6 +25,9 @@ __all__ = ["Precision", "Run", "prepare", "run_chains"]
 
 Precision = Literal["float32", "float64"]
 
+_PROVEN_PLATFORMS = frozenset({"cpu", "gpu", "cuda", "rocm"})
+"""Where exp and the normal cdf are as accurate as the proofs ask (docs/proofs/laws)."""
+
 _RECORDS_A_CHUNK = 5e7
 """Records evaluated between two moves of the bar: some tenths of a second."""
 
@@ -249,16 +252,23 @@ def _shapes(tree: Any) -> tuple[Any, list[tuple[int, ...]]]:
 
 
 def _devices(devices: Sequence[jax.Device] | None) -> tuple[jax.Device, ...]:
-    if devices is None:
-        return tuple(jax.local_devices())
-    chosen = tuple(devices) if isinstance(devices, Sequence) else ()
-    real = all(isinstance(device, jax.Device) for device in chosen)
-    if not chosen or not real or len(set(chosen)) < len(chosen):
+    chosen = jax.local_devices() if devices is None else devices
+    real = isinstance(chosen, Sequence) and all(
+        isinstance(device, jax.Device) for device in chosen
+    )
+    if not real or not chosen or len(set(chosen)) < len(chosen):
         raise InputError(
             f"devices is {devices!r}; it must be a sequence of different JAX devices, "
             "such as jax.local_devices(). Give None for all local devices."
         )
-    return chosen
+    unproven = {device.platform for device in chosen} - _PROVEN_PLATFORMS
+    if unproven:
+        raise InputError(
+            f"devices are of the platform {', '.join(sorted(unproven))}; the guarantee "
+            "rests on float64 as CPUs and GPUs compute it. Give devices of one of "
+            f"{', '.join(sorted(_PROVEN_PLATFORMS))}, such as jax.devices('cpu')."
+        )
+    return tuple(chosen)
 
 
 def _dtype(precision: Precision | None) -> str:

@@ -168,7 +168,7 @@ def sample(
         clip=None if clip is None else float(clip),
         decided=test.describe(setting),
         tempered=setting.tempered,
-        accountant=certificate.accountant,
+        accountant=_named(certificate),
         not_private_because=(),
         notes=_notes(delta, len(sealed)),
         version=version("dpmcmc"),
@@ -269,6 +269,13 @@ def _affordable(steps: int, epsilon: float) -> int:
             "and read the smaller ε that they cost."
         )
     return steps
+
+
+def _named(certificate: Certificate) -> str:
+    """The accountant that proved it, with its method."""
+    methods = {name: method for name, _, method in certificate.alternatives}
+    method = methods.get(certificate.accountant)
+    return f"{certificate.accountant} ({method})" if method else certificate.accountant
 
 
 def _at_clip(clip: float | None) -> str:
