@@ -252,7 +252,7 @@ def test_devices_given_twice() -> None:
 
 def test_a_device_on_which_nothing_is_proven(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dpmcmc.loop._PROVEN_PLATFORMS", frozenset({"gpu"}))
-    assert_refused(lambda: run_openly(), "platform cpu", "Give devices of one of gpu")
+    assert_refused(run_openly, "platform cpu", "Give devices of one of gpu")
 
 
 # Budgets.
