@@ -195,3 +195,43 @@ def test_ten_repeats_cost_more_than_one():
         for (name, few, _), (same, many, _) in zip(single, tenfold, strict=True):
             assert name == same
             assert few < many
+
+
+@pytest.mark.parametrize(
+    "bit",
+    [
+        BarkerBit(1e8, 10),
+        BarkerBit(1000.0, 10**9),
+        GaussianBarkerBit(50.0, 10),
+        LogisticMinibatchBit(100, 1000, 1e4),
+        GaussianDpEvent(1e-3),
+    ],
+    ids=repr,
+)
+def test_a_record_that_decides_leaves_no_useful_epsilon(bit):
+    for steps in (1, 20, 1000):
+        assert certify_epsilon(SelfComposedDpEvent(bit, steps), 1e-5).epsilon > 40
+    assert certify_delta(bit, 1.0).delta > 0.9
+
+
+@pytest.mark.parametrize(
+    "bit",
+    [
+        BarkerBit(1e-300, 1),
+        LogisticMinibatchBit(1, 1),
+        LogisticMinibatchBit(1, 10**9),
+        MinibatchBit(1, 100),
+        MinibatchBit(10, 10, 0.01),
+        GaussianDpEvent(1e6),
+    ],
+    ids=repr,
+)
+def test_the_ends_of_every_range_can_be_priced(bit):
+    assert 0 <= certify_epsilon(bit, 1e-5).epsilon < 3
+
+
+def test_a_batch_that_may_have_all_the_variance_has_no_profile():
+    certificate = certify_epsilon(MinibatchBit(3000, 10**6, 1.41), 1e-5)
+    notes = {name: note for name, _, note in certificate.alternatives}
+    assert "Take a smaller clip" in notes["blocks"]
+    assert certificate.accountant == "sharpened Rényi"

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 
 from dpmcmc.accounting import LogisticMinibatchBit, MinibatchBit
-from dpmcmc.accounting.bit_profile import BitGrid, Mixture, bit_profile
+from dpmcmc.accounting.bit_profile import BitGrid, bit_profile
 from dpmcmc.accounting.bounded_range import bounded_range_profile
 from dpmcmc.accounting.default_correction import POSITIONS, VARIANCE, WEIGHTS
+from dpmcmc.accounting.mixture import Mixture
 from dpmcmc.accounting.profiles import (
     Profile,
     amplified_range,

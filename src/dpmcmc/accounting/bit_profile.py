@@ -11,15 +11,15 @@ in ``docs/proofs/minibatch.md``.
 
 import itertools
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
+from dpmcmc.accounting.mixture import Mixture
 from dpmcmc.accounting.profiles import Profile
+from dpmcmc.accounting.registry import NotApplicableError
 
-__all__ = ["BitGrid", "Mixture", "bit_profile"]
+__all__ = ["BitGrid", "bit_profile"]
 
 Array = NDArray[np.float64]
 
@@ -28,57 +28,13 @@ _FLOOR = 1e-12
 _HALVINGS = 6
 _LARGEST = 20.0
 _NEAR = 2.0
+_MOST_NODES = 2 * 10**6
 _ROUNDING = 2.0**-50
 _SPACING = 0.01
 _VARIANCE_SPACING = 0.025
 _CHANGE_SPACING = 0.02
 _COARSER = 2.5
 _LARGE = 0.25
-
-# |He_n(t)| is at most the polynomial with the same coefficients, all made positive.
-_HERMITE = {
-    2: (0.0, 1.0),
-    3: (1.0, 0.0, 1.0),
-    4: (0.0, 3.0, 0.0, 1.0),
-    5: (3.0, 0.0, 6.0, 0.0, 1.0),
-    6: (0.0, 15.0, 0.0, 10.0, 0.0, 1.0),
-}
-
-
-@dataclass(frozen=True)
-class Mixture:
-    """The law of V_cor: normal components, or atoms where a deviation is 0."""
-
-    positions: tuple[float, ...]
-    deviations: tuple[float, ...]
-    weights: tuple[float, ...]
-
-    def cdf(self, at: Array, variance: float) -> Array:
-        """Return the distribution function of N(0, variance) + V_cor."""
-        total = np.zeros(len(at))
-        for position, deviation, weight in self._components():
-            scale = math.sqrt(variance + deviation**2)
-            total += weight * special.ndtr((at - position) / scale)
-        return total
-
-    def derivative_bounds(
-        self, low: Array, high: Array, least: float, most: float
-    ) -> dict[int, Array]:
-        """Bound derivatives 2 … 6 of the cdf over intervals of m and of variance."""
-        bounds = {order: np.zeros(len(low)) for order in _HERMITE}
-        for position, deviation, weight in self._components():
-            small = math.sqrt(least + deviation**2)
-            large = math.sqrt(most + deviation**2)
-            furthest = np.maximum(np.abs(low - position), np.abs(high - position))
-            nearest = np.maximum(np.maximum(low - position, position - high), 0.0)
-            density = np.exp(-((nearest / large) ** 2) / 2) / math.sqrt(2 * math.pi)
-            for order, coefficients in _HERMITE.items():
-                size = np.polynomial.polynomial.polyval(furthest / small, coefficients)
-                bounds[order] += weight * small**-order * size * density
-        return bounds
-
-    def _components(self) -> list[tuple[float, float, float]]:
-        return list(zip(self.positions, self.deviations, self.weights, strict=True))
 
 
 class BitGrid:
@@ -117,6 +73,11 @@ class BitGrid:
         m = spacing * np.arange(-half, half + 1).astype(np.float64)
         variances = _nodes(least, most, coarse * _VARIANCE_SPACING * least)
         extras = _nodes(0.0, change, coarse * _CHANGE_SPACING * least)
+        if len(m) * len(variances) * len(extras) > _MOST_NODES:
+            raise NotApplicableError(
+                f"the variance may be as small as {least:.3g} of {most:.3g}, for which "
+                "a grid would be too large. Take a smaller clip."
+            )
         here = np.array([[mixture.cdf(m, v + e) for e in extras] for v in variances])
         there = np.array(
             [[mixture.cdf(m - shift, v + e) for e in extras] for v in variances]

@@ -23,7 +23,14 @@ from dpmcmc.accounting.profiles import Profile
 
 __all__ = ["cache_folder", "cached_profile"]
 
-_MAKERS = ("bit_profile.py", "gaussian_barker.py", "minibatch.py", "profiles.py")
+_MAKERS = (
+    "bit_profile.py",
+    "gaussian_barker.py",
+    "minibatch.py",
+    "mixture.py",
+    "noise.py",
+    "profiles.py",
+)
 """The files whose code makes profiles; a change of any of them makes new ones."""
 
 

@@ -6,8 +6,10 @@ import functools
 
 from dpmcmc.accounting.blocks import BlockTable
 from dpmcmc.accounting.losses import Losses, profile_losses
+from dpmcmc.accounting.registry import NotApplicableError
+from dpmcmc.arithmetic import LOG_ODDS_LIMIT
 
-__all__ = ["compose_blocks", "fineness"]
+__all__ = ["compose_blocks", "fineness", "require_narrow"]
 
 _LONGEST = 128
 _CELLS = 16
@@ -24,6 +26,15 @@ def fineness(count: int) -> tuple[int, int]:
     while cells < _FINEST and count <= longest // 2:
         longest, cells = longest // 2, cells * 2
     return longest, cells
+
+
+def require_narrow(reach: float) -> None:
+    """Refuse a release that one record decides: no number of them is private."""
+    if reach > LOG_ODDS_LIMIT:
+        raise NotApplicableError(
+            f"one record can move what is released by {reach:.6g} units of its noise; "
+            f"above {LOG_ODDS_LIMIT:g} it decides the release. Take a smaller clip."
+        )
 
 
 def compose_blocks(table: BlockTable, count: int) -> Losses:

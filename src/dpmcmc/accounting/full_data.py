@@ -13,9 +13,9 @@ from dp_accounting import dp_event
 
 from dpmcmc import errors
 from dpmcmc.accounting.accountants import BLOCKS, SINGLES, ZCDP
-from dpmcmc.accounting.blocks import bounded_range_table
+from dpmcmc.accounting.blocks import BlockTable, bounded_range_table
 from dpmcmc.accounting.bounded_range import bounded_range_rho
-from dpmcmc.accounting.chains import compose_blocks, fineness
+from dpmcmc.accounting.chains import compose_blocks, fineness, require_narrow
 from dpmcmc.accounting.losses import Losses
 from dpmcmc.accounting.registry import slack_rule
 from dpmcmc.accounting.singles import singles_table
@@ -65,11 +65,14 @@ def _rho(bit: BarkerBit, count: int) -> float:
 
 @SINGLES.rule(BarkerBit)
 def _singles(bit: BarkerBit, count: int) -> Losses:
-    table = bounded_range_table(bit.log_odds_range, *fineness(count))
-    return compose_blocks(singles_table(table), count)
+    return compose_blocks(singles_table(_table(bit, count)), count)
 
 
 @BLOCKS.rule(BarkerBit)
 def _blocks(bit: BarkerBit, count: int) -> Losses:
-    table = bounded_range_table(bit.log_odds_range, *fineness(count))
-    return compose_blocks(table, count)
+    return compose_blocks(_table(bit, count), count)
+
+
+def _table(bit: BarkerBit, count: int) -> BlockTable:
+    require_narrow(bit.log_odds_range)
+    return bounded_range_table(bit.log_odds_range, *fineness(count))

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import special
 
 from dpmcmc.accounting.registry import NotApplicableError
-from dpmcmc.accounting.renyi import Divergence
+from dpmcmc.accounting.renyi import LARGEST_ORDER, Divergence
 
 __all__ = [
     "gaussian_divergence",
@@ -91,8 +91,8 @@ def sharpened_minibatch(batch: int, clip: float, variance: float) -> Divergence:
     """
     least = variance - clip**2
     w = 4 * (batch - 1) * clip**2 / (batch**2 * least)
-    # The largest integer strictly below 1 / w.
-    largest = math.ceil(1 / w) - 1
+    # The largest integer strictly below 1 / w; a batch of one has no variance at all.
+    largest = math.ceil(1 / w) - 1 if w > 0 else LARGEST_ORDER
     if largest < 2:
         raise NotApplicableError(
             f"batch is {batch}; the sharpened Rényi bound needs an order of at least "
@@ -104,7 +104,7 @@ def sharpened_minibatch(batch: int, clip: float, variance: float) -> Divergence:
             w**2 / (4 * (1 - w)) + 2 * clip**2 / (batch * least)
         )
 
-    return Divergence(at, largest)
+    return Divergence(at, min(largest, LARGEST_ORDER))
 
 
 def subsampled(base: Divergence, batch: int, records: int) -> Divergence:

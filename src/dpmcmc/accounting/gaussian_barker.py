@@ -20,7 +20,7 @@ from dpmcmc.accounting.accountants import (
 from dpmcmc.accounting.bit_profile import BitGrid, bit_profile
 from dpmcmc.accounting.blocks import BlockTable
 from dpmcmc.accounting.cache import cached_profile
-from dpmcmc.accounting.chains import compose_blocks, fineness
+from dpmcmc.accounting.chains import compose_blocks, fineness, require_narrow
 from dpmcmc.accounting.gaussian import paper_full_data
 from dpmcmc.accounting.lens import lens_table
 from dpmcmc.accounting.losses import Losses
@@ -108,6 +108,7 @@ def _blocks(bit: GaussianBarkerBit, count: int) -> Losses:
 
 @functools.lru_cache(maxsize=16)
 def _table(bit: GaussianBarkerBit, longest: int, cells: int) -> BlockTable:
+    require_narrow(bit.shift)
     mixture = checked_mixture(bit.positions, bit.weights, bit.deviations)
     profile = cached_profile(
         {"kind": "full data", "points": _POINTS, **attrs.asdict(bit)},

@@ -14,6 +14,7 @@ import numpy as np
 from dp_accounting.dp_event import GaussianDpEvent
 
 from dpmcmc.accounting.accountants import BLOCKS, GAUSSIAN, SINGLES, ZCDP
+from dpmcmc.accounting.chains import require_narrow
 from dpmcmc.accounting.gaussian_noise import GaussianCurve
 from dpmcmc.accounting.losses import Losses, profile_losses
 from dpmcmc.accounting.registry import slack_rule
@@ -47,6 +48,7 @@ def _rho(event: GaussianDpEvent, count: int) -> float:
 @BLOCKS.rule(GaussianDpEvent)
 def _losses(event: GaussianDpEvent, count: int) -> Losses:
     curve = GaussianCurve(_mu(event, count))
+    require_narrow(curve.mu)
     step = curve.mu / _CELLS
     half = math.ceil((_DEVIATIONS * curve.mu + curve.mu**2 / 2) / step)
     losses = step * np.arange(-half, half + 1)

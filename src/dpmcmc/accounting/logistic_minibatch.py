@@ -18,7 +18,7 @@ from dpmcmc.accounting.accountants import BLOCKS, SINGLES, ZCDP
 from dpmcmc.accounting.batches import require_batch
 from dpmcmc.accounting.blocks import BlockTable
 from dpmcmc.accounting.bounded_range import bounded_range_rho
-from dpmcmc.accounting.chains import compose_blocks, fineness
+from dpmcmc.accounting.chains import compose_blocks, fineness, require_narrow
 from dpmcmc.accounting.lens import lens_table
 from dpmcmc.accounting.losses import Losses
 from dpmcmc.accounting.profiles import (
@@ -104,6 +104,7 @@ def _blocks(bit: LogisticMinibatchBit, count: int) -> Losses:
 @functools.lru_cache(maxsize=16)
 def _table(bit: LogisticMinibatchBit, longest: int, cells: int) -> BlockTable:
     eta = bit.log_odds_range
+    require_narrow(eta)
     epsilons = eta * np.linspace(0.0, 1.0, _POINTS)
     if not bit.replacement:
         base = Profile(epsilons, bounded_range_points(eta, epsilons))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from dpmcmc import errors
-from dpmcmc.accounting.bit_profile import Mixture
+from dpmcmc.accounting.mixture import Mixture
 
 __all__ = ["GAUSSIAN_BIT_SLACK", "VARIANCE_ROUNDING", "checked_mixture"]
 

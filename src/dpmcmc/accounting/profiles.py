@@ -109,7 +109,13 @@ def amplified_range(eta: float, batch: int, records: int) -> float:
     If the bit, given the batch, has log-odds range η under substitution of one record
     of the batch, then without knowledge of the batch it has the returned range.
     """
-    return math.log1p(batch / records * math.expm1(eta)) * (1 + 1e-15)
+    share = batch / records
+    if eta > 1:
+        # The same without overflow.
+        amplified = eta + math.log(share + (1 - share) * math.exp(-eta))
+    else:
+        amplified = math.log1p(share * math.expm1(eta))
+    return amplified * (1 + 1e-14)
 
 
 def bounded_range_points(eta: float, epsilons: Array) -> Array:

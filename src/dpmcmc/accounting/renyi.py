@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 __all__ = [
     "IMPROVED",
+    "LARGEST_ORDER",
     "MIRONOV",
     "Conversion",
     "Divergence",
@@ -18,7 +19,8 @@ __all__ = [
 
 _DENSE = 64
 _GROWTH = 1.1
-_LARGEST = 2**20
+LARGEST_ORDER = 2**16
+"""Orders beyond this convert to nothing smaller in any chain that costs anything."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Divergence:
     """
 
     at: Callable[[int], float]
-    largest: int = _LARGEST
+    largest: int = LARGEST_ORDER
 
     def repeated(self, count: int) -> "Divergence":
         """Return the divergence of adaptive repetitions, which adds."""
