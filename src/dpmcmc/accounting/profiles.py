@@ -30,6 +30,7 @@ __all__ = [
 Array = NDArray[np.float64]
 
 _IGNORED_COPIES = 1e-15
+_NEAR_OVERFLOW = 600.0
 
 
 @dataclass(frozen=True)
@@ -110,8 +111,8 @@ def amplified_range(eta: float, batch: int, records: int) -> float:
     of the batch, then without knowledge of the batch it has the returned range.
     """
     share = batch / records
-    if eta > 1:
-        # The same without overflow.
+    if eta > _NEAR_OVERFLOW:
+        # The same without overflow, and without cancellation for a range so wide.
         amplified = eta + math.log(share + (1 - share) * math.exp(-eta))
     else:
         amplified = math.log1p(share * math.expm1(eta))
