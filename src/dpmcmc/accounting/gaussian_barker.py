@@ -24,7 +24,7 @@ from dpmcmc.accounting.chains import compose_blocks, fineness, require_narrow
 from dpmcmc.accounting.gaussian import paper_full_data
 from dpmcmc.accounting.lens import lens_table
 from dpmcmc.accounting.losses import Losses
-from dpmcmc.accounting.noise import GAUSSIAN_BIT_SLACK, checked_mixture
+from dpmcmc.accounting.noise import checked_mixture, gaussian_bit_slack
 from dpmcmc.accounting.registry import slack_rule
 from dpmcmc.accounting.renyi import Divergence
 from dpmcmc.accounting.singles import singles_table
@@ -76,8 +76,8 @@ class GaussianBarkerBit(dp_event.DpEvent):  # type: ignore[misc]
 
 
 @slack_rule(GaussianBarkerBit)
-def _slack(_: GaussianBarkerBit) -> float:
-    return GAUSSIAN_BIT_SLACK
+def _slack(bit: GaussianBarkerBit) -> float:
+    return gaussian_bit_slack(len(bit.positions))
 
 
 @PAPER.rule(GaussianBarkerBit)

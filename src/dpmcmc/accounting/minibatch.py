@@ -31,9 +31,9 @@ from dpmcmc.accounting.gaussian import (
 from dpmcmc.accounting.lens import lens_table
 from dpmcmc.accounting.losses import Losses
 from dpmcmc.accounting.noise import (
-    GAUSSIAN_BIT_SLACK,
     VARIANCE_ROUNDING,
     checked_mixture,
+    gaussian_bit_slack,
 )
 from dpmcmc.accounting.profiles import (
     Array,
@@ -103,8 +103,8 @@ class MinibatchBit(dp_event.DpEvent):  # type: ignore[misc]
 
 
 @slack_rule(MinibatchBit)
-def _slack(_: MinibatchBit) -> float:
-    return GAUSSIAN_BIT_SLACK
+def _slack(bit: MinibatchBit) -> float:
+    return gaussian_bit_slack(len(bit.positions))
 
 
 @PAPER.rule(MinibatchBit)

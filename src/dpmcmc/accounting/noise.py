@@ -8,20 +8,22 @@ from collections.abc import Sequence
 from dpmcmc import errors
 from dpmcmc.accounting.mixture import Mixture
 
-__all__ = ["GAUSSIAN_BIT_SLACK", "VARIANCE_ROUNDING", "checked_mixture"]
-
-GAUSSIAN_BIT_SLACK = 2.0**-48
-"""Total variation between a bit of a Gaussian test as computed and as proved.
-
-A normal distribution function in float64 is off by a few units of 2⁻⁵³, a mixture of
-them by no more than its worst component and one unit for each addition; comparing with
-a uniform of 53 bits adds 2⁻⁵³. Thirty-two units leave room for all of these.
-"""
+__all__ = ["VARIANCE_ROUNDING", "checked_mixture", "gaussian_bit_slack"]
 
 VARIANCE_ROUNDING = 2.0**-46
 """Room for the rounding of the batch variance and of C minus it, for C below 4."""
 
 _BALANCE = 2.0**-50
+
+
+def gaussian_bit_slack(components: int) -> float:
+    """Return the total variation between a bit of a Gaussian test and its ideal.
+
+    A normal distribution function in float64 is off by a few units, a mixture of them
+    by no more than its worst component and one unit for each addition; comparing with
+    a uniform of 53 bits adds one more.
+    """
+    return 2.0**-48 + components * 2.0**-53
 
 
 def checked_mixture(
