@@ -13,12 +13,16 @@ from hypothesis import strategies as some
 import dpmcmc
 from dpmcmc.acceptance import Setting, tempered_records
 from dpmcmc.correction import correction_for, linear_programme
-from dpmcmc.private import FullData, Minibatch
+from dpmcmc.private import FullData, Grid, Minibatch
 
 N = 5000
 MODEL = dpmcmc.Model(
     lambda theta, record: -0.5 * (record - theta) ** 2, lambda theta: -(theta**2), 0.0
 )
+
+
+class WasReadError(BaseException):
+    """What no handler of errors takes for one of its own."""
 
 
 class Unreadable:
@@ -27,7 +31,7 @@ class Unreadable:
     shape, dtype = (N,), np.dtype(np.float32)
 
     def __array__(self, *_: Any, **__: Any) -> np.ndarray:
-        raise AssertionError("a record was read")
+        raise WasReadError("a record was read")
 
 
 def run(**changes: Any) -> dpmcmc.Posterior:
@@ -51,7 +55,7 @@ def minibatch(**changes: Any) -> dict[str, Any]:
         (minibatch(batch=N + 1), [f"batch is {N + 1}", f"at most the {N} records"]),
         (minibatch(batch=0), ["batch is 0", "at least 1"]),
         (minibatch(batch=2.5), ["batch is 2.5", "whole number"]),
-        (minibatch(variance=1.0), ["variance is 1.0", "strictly between 1 and"]),
+        (minibatch(variance=1.0), ["variance is 1.0", "strictly between 1,"]),
         (minibatch(variance=3.3), ["variance is 3.3", "π²/3"]),
         (minibatch(variance=-1), ["variance is -1", "above 0"]),
         ({"test": dpmcmc.GaussianBarker(variance=4.0), "clip": 0.1}, ["variance is 4"]),
@@ -67,7 +71,7 @@ def minibatch(**changes: Any) -> dict[str, Any]:
         ({"test": None}, ["test is a NoneType"]),
         (
             minibatch(correction=correction_for(1.5)),
-            ["fitted for C = 1.5", "variance is 2.0"],
+            ["for C = 1.5", "variance is 2.0"],
         ),
     ],
     ids=lambda value: None if isinstance(value, list) else str(value)[:60],
@@ -83,8 +87,38 @@ def test_what_cannot_be_used_is_refused_before_a_record_is_read(
 
 
 def test_records_are_read_once_all_is_well() -> None:
-    with pytest.raises(AssertionError, match="a record was read"):
+    with pytest.raises(WasReadError, match="a record was read"):
         run()
+
+
+class Generous(dpmcmc.Barker):
+    """Runs a wider clip than it says: nothing could vouch for its cost."""
+
+    def mechanism(self, setting: Setting) -> FullData:
+        return FullData(Grid(100.0))
+
+
+class Shifty:
+    """Looks like a correction, and is another at every look."""
+
+    variance, widths, weights = 2.0, (0.0,), (1.0,)
+
+    @property
+    def centres(self) -> tuple[float, ...]:
+        return (float(np.random.default_rng().normal()),)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"test": Generous(), "clip": 0.01},
+        minibatch(correction=Shifty()),
+    ],
+    ids=["a test of another class", "a correction of another class"],
+)
+def test_what_no_statement_could_vouch_for_is_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(dpmcmc.InputError):
+        run(**changes)
 
 
 @given(
@@ -101,7 +135,8 @@ def test_what_runs_is_what_is_paid_for(
     batch = min(1 + int(share * (records - 1)), 2**22)
     test = dpmcmc.MinibatchBarker(batch, variance, None, replacement)
     setting = Setting(records, tempered * records, None)
-    mechanism, event = test.mechanism(setting), test.event(setting)
+    mechanism = test.mechanism(setting)
+    event = test.event(setting, mechanism)
     assert isinstance(mechanism, Minibatch)
     decision = mechanism.decision
     assert decision.batch == event.batch == batch
@@ -120,7 +155,8 @@ def test_what_runs_is_what_is_paid_for(
 def test_full_data_tests_pay_for_their_clip(clip: float, tempered: float) -> None:
     setting = Setting(1000, 1000 * tempered, clip)
     for test in (dpmcmc.Barker(), dpmcmc.GaussianBarker()):
-        mechanism, event = test.mechanism(setting), test.event(setting)
+        mechanism = test.mechanism(setting)
+        event = test.event(setting, mechanism)
         assert isinstance(mechanism, FullData)
         assert mechanism.grid.clip == event.clip == clip
         assert event.records == 1000
@@ -141,7 +177,8 @@ def test_a_given_correction_is_used() -> None:
     fitted = linear_programme(1.8)
     test = dpmcmc.MinibatchBarker(batch=10, variance=1.8, correction=fitted)
     setting = Setting(100, 100, None)
-    assert test.event(setting).positions == fitted.centres
+    event = test.event(setting, test.mechanism(setting))
+    assert event.positions == fitted.centres
 
 
 @pytest.mark.parametrize("replacement", [False, True])

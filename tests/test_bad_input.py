@@ -29,8 +29,11 @@ from dpmcmc import InputError, Model, RandomWalk
 from dpmcmc.proposals import Proposed
 
 
-class RecordsWereReadError(Exception):
-    """Raised when somebody reads records that nobody may read yet."""
+class RecordsWereReadError(BaseException):
+    """Raised when somebody reads records that nobody may read yet.
+
+    No handler of errors takes it for one of its own.
+    """
 
 
 @dataclass

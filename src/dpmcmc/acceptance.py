@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Acceptance tests as a user chooses them: from one choice, mechanism and event.
 
-Each class yields the test that the boundary runs and the event that the accountants
-charge for, from the same numbers, so that what is done is what is paid for.
+Each class yields the test that the boundary runs, and reads the event that the
+accountants charge for off that very test, so that what is done is what is paid for.
+`sample` certifies these classes and no others.
 """
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from dp_accounting.dp_event import DpEvent
 
@@ -35,11 +36,12 @@ __all__ = [
     "tempered_records",
 ]
 
-_METHODS = ("mechanism", "event", "describe")
 _MOST_BATCH = 2**22
 _MOST_RECORDS = 2**32 - 2
 _LEAST_CLIP, _MOST_CLIP, _MOST_PRIVATE_CLIP = 1e-30, 1e30, 100.0
 """Clips whose grid float32 can hold; and beyond which no bit hides a record."""
+_LEAST_VARIANCE = 1e-3
+_LOGISTIC = f"π²/3 ≈ {math.pi**2 / 3:.4f}"
 _SCALED_CLIP = 1.0
 """The clip κ of a scaled ratio: it bounds the batch variance s² by 1 (paper, §3.2)."""
 
@@ -60,11 +62,15 @@ class Coarsening:
 
 @dataclass(frozen=True)
 class Setting:
-    """What a test is fitted to: N records, tempered to N₀ of them, and a clip."""
+    """What a test is fitted to: N records, tempered to N₀ of them, and a clip.
+
+    Only a run that is not private may go without a clip, or with a very wide one.
+    """
 
     records: int
     tempered: float
     clip: float | None
+    is_private: bool = True
 
     @property
     def tempering(self) -> float:
@@ -79,8 +85,8 @@ class Acceptance(Protocol):
         """The test that the boundary runs."""
         ...
 
-    def event(self, setting: Setting) -> DpEvent:
-        """What one of its bits releases."""
+    def event(self, setting: Setting, mechanism: Any) -> DpEvent:
+        """What one bit of the mechanism releases."""
         ...
 
     def describe(self, setting: Setting) -> str:
@@ -96,9 +102,9 @@ class Barker:
         """Sum the clipped ratios of all records."""
         return FullData(_full_data_grid(setting))
 
-    def event(self, setting: Setting) -> BarkerBit:
+    def event(self, setting: Setting, mechanism: FullData) -> BarkerBit:
         """A bit whose log odds one record moves by at most twice the clip."""
-        return BarkerBit(clip=_private_clip(setting), records=setting.records)
+        return BarkerBit(clip=mechanism.grid.clip, records=setting.records)
 
     def describe(self, setting: Setting) -> str:
         """All records, by Barker's test."""
@@ -124,18 +130,20 @@ class GaussianBarker:
 
     def mechanism(self, setting: Setting) -> FullData:
         """Sum the clipped ratios of all records; normal noise and V_cor decide."""
-        return FullData(_full_data_grid(setting), self._noise())
+        return FullData(
+            _full_data_grid(setting), _noise(self.variance, self.correction)
+        )
 
-    def event(self, setting: Setting) -> GaussianBarkerBit:
+    def event(self, setting: Setting, mechanism: FullData) -> GaussianBarkerBit:
         """A bit of the Gaussian test."""
-        mixture = self._noise().correction
+        assert mechanism.noise is not None
         return GaussianBarkerBit(
-            clip=_private_clip(setting),
+            clip=mechanism.grid.clip,
             records=setting.records,
-            variance=self.variance,
-            positions=mixture.centres,
-            weights=mixture.weights,
-            deviations=mixture.widths,
+            variance=mechanism.noise.variance,
+            positions=mechanism.noise.correction.centres,
+            weights=mechanism.noise.correction.weights,
+            deviations=mechanism.noise.correction.widths,
         )
 
     def describe(self, setting: Setting) -> str:
@@ -144,9 +152,6 @@ class GaussianBarker:
             f"decided on all records, {_clipped(setting)}, by the Gaussian test with "
             f"C = {self.variance:g}"
         )
-
-    def _noise(self) -> Noise:
-        return _noise(self.variance, self.correction, least=0.0)
 
 
 @dataclass(frozen=True)
@@ -177,22 +182,28 @@ class MinibatchBarker:
         """Decide on a batch, scaled up to N₀ records."""
         batch = self._batch(setting)
         scale = setting.tempered / math.sqrt(batch)
-        noise = _noise(self.variance, self.correction, least=0.0)
+        noise = _noise(self.variance, self.correction)
         decision = BatchDecision(Grid(_SCALED_CLIP, scale=scale), batch, noise)
         return Minibatch(decision, self.replacement)
 
-    def event(self, setting: Setting) -> MinibatchBit:
+    def event(self, setting: Setting, mechanism: Minibatch) -> MinibatchBit:
         """A bit of the minibatch test."""
-        noise = _noise(self.variance, self.correction, least=_SCALED_CLIP**2)
+        decision = mechanism.decision
+        if decision.noise.variance <= decision.grid.clip**2:
+            raise InputError(
+                f"variance is {self.variance!r}; for a private run C must lie strictly "
+                f"between {decision.grid.clip**2:g}, the most that a batch's own "
+                f"variance can be, and {_LOGISTIC}. The paper takes 2."
+            )
         return MinibatchBit(
-            batch=self._batch(setting),
+            batch=decision.batch,
             records=setting.records,
-            clip=_SCALED_CLIP,
-            variance=self.variance,
-            positions=noise.correction.centres,
-            weights=noise.correction.weights,
-            deviations=noise.correction.widths,
-            replacement=self.replacement,
+            clip=decision.grid.clip,
+            variance=decision.noise.variance,
+            positions=decision.noise.correction.centres,
+            weights=decision.noise.correction.weights,
+            deviations=decision.noise.correction.widths,
+            replacement=mechanism.replacement,
         )
 
     def describe(self, setting: Setting) -> str:
@@ -226,11 +237,16 @@ class MinibatchBarker:
 
 
 def require_test(test: Acceptance) -> Acceptance:
-    """Return ``test`` if it is an acceptance test."""
-    if not all(callable(getattr(test, name, None)) for name in _METHODS):
+    """Return ``test`` if it is one of the tests here, and nothing made from one.
+
+    What a test of another class would run and what it would say that costs need not
+    agree; no statement could vouch for it.
+    """
+    if type(test) not in (Barker, GaussianBarker, MinibatchBarker):
         raise InputError(
-            f"test is a {type(test).__name__}; it must be an acceptance test, such as "
-            "dpmcmc.Barker() or dpmcmc.MinibatchBarker(batch=1000)."
+            f"test is a {type(test).__name__}; it must be dpmcmc.Barker(), "
+            "dpmcmc.GaussianBarker() or dpmcmc.MinibatchBarker(batch=1000), and no "
+            "class made from them: only for these is the cost proven."
         )
     return test
 
@@ -253,25 +269,19 @@ def tempered_records(tempering: float | Coarsening | None, records: int) -> floa
 
 
 def _full_data_grid(setting: Setting) -> Grid:
-    if setting.clip is None:
+    if setting.clip is None and not setting.is_private:
         return Grid.unclipped(setting.records, setting.tempering)
-    clip = _require_clip(setting, _MOST_CLIP, "Give None for no clip.")
-    return Grid(clip, scale=setting.tempering)
-
-
-def _private_clip(setting: Setting) -> float:
-    advice = "Choose the largest ratio that a record may have in a step."
-    return _require_clip(setting, _MOST_PRIVATE_CLIP, advice)
-
-
-def _require_clip(setting: Setting, most: float, advice: str) -> float:
+    advice = "Give None for no clip."
+    if setting.is_private:
+        advice = "Choose the largest ratio that a record may have in a step."
+    most = _MOST_PRIVATE_CLIP if setting.is_private else _MOST_CLIP
     clip = require_positive("clip", setting.clip, advice)
     if not _LEAST_CLIP <= clip <= most:
         raise InputError(
             f"clip is {clip:g}; it must lie between {_LEAST_CLIP:g} and {most:g}. "
             f"{advice}"
         )
-    return clip
+    return Grid(clip, scale=setting.tempering)
 
 
 def _clipped(setting: Setting) -> str:
@@ -283,17 +293,18 @@ def _clipped(setting: Setting) -> str:
     return f"with each record's {ratio} clipped to ±{setting.clip:g}"
 
 
-def _noise(variance: float, correction: Correction | None, least: float) -> Noise:
+def _noise(variance: float, correction: Correction | None) -> Noise:
     variance = require_positive("variance", variance, "The paper takes C = 2.")
-    if not least < variance < math.pi**2 / 3:
+    if not _LEAST_VARIANCE <= variance < math.pi**2 / 3:
         raise InputError(
-            f"variance is {variance!r}; C must lie strictly between {least:g} and "
-            f"π²/3 ≈ {math.pi**2 / 3:.4f}. The paper takes 2."
+            f"variance is {variance!r}; C must lie between {_LEAST_VARIANCE:g} and "
+            f"{_LOGISTIC}. The paper takes 2."
         )
     fitted = correction_for(variance) if correction is None else correction
-    if fitted.variance != variance:
+    if type(fitted) is not Correction or fitted.variance != variance:
         raise InputError(
-            f"the correction was fitted for C = {fitted.variance!r}, but variance is "
-            f"{variance!r}. Fit it for the C of the test."
+            f"correction is {type(fitted).__name__} for C = "
+            f"{getattr(fitted, 'variance', None)!r}, but variance is {variance!r}; it "
+            "must be a Correction fitted for the C of the test."
         )
     return Noise(variance, Mixture(fitted.centres, fitted.widths, fitted.weights))

@@ -130,7 +130,8 @@ def sample(
     sealed = records if isinstance(records, Records) else Records(records)
     setting = Setting(len(sealed), tempered_records(tempering, len(sealed)), clip)
     test = require_test(test)
-    bit, mechanism = test.event(setting), test.mechanism(setting)
+    mechanism = test.mechanism(setting)
+    bit = test.event(setting, mechanism)
     if (epsilon is None) == (steps is None):
         raise InputError(
             f"epsilon is {epsilon!r} and steps is {steps!r}; give one of the two: "
@@ -210,7 +211,8 @@ devices, chunk, progress
         As in `sample`.
     """
     sealed = records if isinstance(records, Records) else Records(records)
-    setting = Setting(len(sealed), tempered_records(tempering, len(sealed)), clip)
+    tempered = tempered_records(tempering, len(sealed))
+    setting = Setting(len(sealed), tempered, clip, is_private=False)
     test = require_test(test)
     mechanism = test.mechanism(setting)
     reasons = ["it was drawn by sample_not_private, outside any budget"]

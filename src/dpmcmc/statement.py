@@ -105,6 +105,9 @@ class Statement:
             *self._tempered_lines(),
             f"Accountant: {self.accountant}. Rounding of floating-point numbers is "
             "paid for in δ. Randomness: ChaCha20, keyed by the operating system.",
+            "Provided that the model, the proposal, the start and every setting were "
+            "chosen without looking at the records. Anything else released from the "
+            "same records adds to this cost.",
         ]
 
     def _not_private_lines(self) -> list[str]:

@@ -160,7 +160,7 @@ def test_only_ratios_are_added_up_in_the_boundary():
         ("ratios.py", "sum_of_steps", "sum"),
         ("ratios.py", "sum_of_steps", "sum"),
         ("ratios.py", "sums_of_steps", "reduce"),
-        ("records.py", "open_on_host", "reduce"),  # over columns
+        ("records.py", "_read", "reduce"),  # over columns
     ]
 
 

@@ -76,7 +76,8 @@ class Settings:
     def epsilons(self, steps: int) -> tuple[float, float]:
         """The paper's ε and the certified one, of one private chain of ``steps``."""
         setting = Setting(self.records, self.tempered, clip=None)
-        bit = MinibatchBarker(batch=self.batch).event(setting)
+        test = MinibatchBarker(batch=self.batch)
+        bit = test.event(setting, test.mechanism(setting))
         certified = certify_epsilon(SelfComposedDpEvent(bit, steps), self.delta)
         return paper_epsilon(bit, steps, self.delta)[0], certified.epsilon
 

@@ -68,7 +68,8 @@ class Records:
         table = table_of(data)
         leaves = table.columns if table else _array_leaves(data)
         self._count = _common_length(leaves)
-        source = table or data
+        # Containers of our own, so that the caller's may change.
+        source = table or jax.tree.map(lambda leaf: leaf, data)
         self._shape = _one_record(source)
         _SEALED[self] = source
 
@@ -133,17 +134,45 @@ def open_on_host(records: Records, dtype: Any) -> Opened:
     public numbers. Whether ``present`` is None depends on the schema alone.
     """
     source = _SEALED[records]
+    arrays, missing = _read(source)
+    _require_unchanged(records, arrays)
 
     def narrow(leaf: np.ndarray) -> np.ndarray:
         return _saturate(leaf, _narrow(leaf.dtype, dtype))
 
-    if not isinstance(source, Table):
-        arrays = jax.tree.map(np.asarray, source)
-        return Opened(jax.tree.map(narrow, arrays), None)
-    columns = {name: read_column(source, name) for name in source.names}
-    missing = np.logical_or.reduce([column.missing for column in columns.values()])
-    arrays = {name: narrow(column.values) for name, column in columns.items()}
-    return Opened(arrays, ~missing)
+    narrowed = jax.tree.map(narrow, arrays)
+    return Opened(narrowed, None if missing is None else ~missing)
+
+
+def _read(source: Any) -> tuple[Any, np.ndarray | None]:
+    """Read what was sealed; no error tells of a value."""
+    try:
+        if not isinstance(source, Table):
+            return jax.tree.map(np.asarray, source), None
+        columns = {name: read_column(source, name) for name in source.names}
+        missing = np.logical_or.reduce([column.missing for column in columns.values()])
+        return {name: column.values for name, column in columns.items()}, missing
+    except Exception:
+        raise InputError(_CHANGED) from None
+
+
+_CHANGED = (
+    "the records have changed since they were sealed: their number, shapes or dtypes "
+    "are no longer what they were. Seal them again, and leave them as they are."
+)
+
+
+def _require_unchanged(records: Records, arrays: Any) -> None:
+    """Refuse arrays that are not of the shapes and dtypes that were sealed."""
+    same = jax.tree.map(
+        lambda leaf, one: (
+            leaf.shape == (len(records), *one.shape) and leaf.dtype == one.dtype
+        ),
+        arrays,
+        records._shape,
+    )
+    if not all(jax.tree.leaves(same)):
+        raise InputError(_CHANGED)
 
 
 def _saturate(leaf: np.ndarray, dtype: np.dtype) -> np.ndarray:

@@ -31,12 +31,15 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """A table by its schema: names and dtypes are public, the frame is not."""
+    """A table by its schema: names and dtypes are public, the columns are not.
+
+    It holds the columns themselves, so that the frame may change or go.
+    """
 
     names: tuple[str, ...]
     dtypes: tuple[np.dtype, ...]
     length: int
-    frame: Any
+    series: tuple[Any, ...]
 
     @property
     def columns(self) -> list[tuple[str, tuple[int, ...]]]:
@@ -70,7 +73,8 @@ def table_of(data: Any) -> Table | None:
             )
         names.append(name)
         dtypes.append(_numpy_dtype(dtype))
-    return Table(tuple(names), tuple(dtypes), len(frame), frame)
+    series = tuple(frame.get_column(name) for name in names)
+    return Table(tuple(names), tuple(dtypes), len(frame), series)
 
 
 def read_column(table: Table, name: str) -> Column:
@@ -78,12 +82,11 @@ def read_column(table: Table, name: str) -> Column:
 
     The dtype follows from the schema, never from whether a value is missing.
     """
-    series = table.frame.get_column(name)
+    place = table.names.index(name)
+    series, dtype = table.series[place], table.dtypes[place]
     missing = series.is_null().to_numpy().astype(bool)
-    dtype = table.dtypes[table.names.index(name)]
-    return Column(
-        series.fill_null(dtype.type(0).item()).to_numpy().astype(dtype), missing
-    )
+    filled = series.fill_null(dtype.type(0).item()).to_numpy()
+    return Column(filled.astype(dtype), missing)
 
 
 def _numpy_dtype(dtype: Any) -> np.dtype:
