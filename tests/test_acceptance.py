@@ -64,6 +64,10 @@ def minibatch(**changes: Any) -> dict[str, Any]:
         ({"tempering": N + 1}, [f"tempering is {N + 1}", "at most"]),
         ({"tempering": math.nan}, ["tempering is nan"]),
         ({"tempering": dpmcmc.Coarsening(beta=0)}, ["beta is 0"]),
+        (
+            {"steps": 10**9, **minibatch(batch=N)},
+            ["1,000,000,000 steps", "a smaller batch"],
+        ),
         ({"clip": 0.1}, ["clip is 0.1", "a clip of its own"]),
         ({"test": dpmcmc.Barker()}, ["clip is None", "above 0"]),
         ({"test": dpmcmc.GaussianBarker()}, ["clip is None", "above 0"]),

@@ -58,11 +58,11 @@ def prepare(
     precision: Precision | None,
     devices: Sequence[jax.Device] | None,
     chunk: int | None,
-    reads: int,
+    test: Test,
 ) -> Run:
     """Check every setting, from shapes alone; no record is read.
 
-    ``reads`` is how many records a step of a chain evaluates.
+    ``test`` says how many records a step reads, and how many steps there can be.
     """
     chains = require_count("chains", chains, "One chain makes most of a budget.")
     steps = require_count("steps", steps, "Give the number of steps of each chain.")
@@ -73,7 +73,13 @@ def prepare(
             f"warmup is {warmup}, but there are {steps} steps; it must be below them. "
             "Choose a shorter warm-up, or 0 to keep every step."
         )
-    default_chunk = int(np.clip(_RECORDS_A_CHUNK // (reads * chains), 1, 2000))
+    if steps > test.most_steps():
+        raise InputError(
+            f"there are {steps:,} steps; the tape has words for {test.most_steps():,} "
+            "of this test. Run fewer steps, or a smaller batch."
+        )
+    work = test.reads(len(records)) * chains
+    default_chunk = int(np.clip(_RECORDS_A_CHUNK // work, 1, 2000))
     chunk = require_count(
         "chunk",
         default_chunk if chunk is None else chunk,

@@ -157,7 +157,7 @@ def sample(
         precision,
         devices,
         chunk,
-        mechanism.reads(len(sealed)),
+        mechanism,
     )
     certificate = _certify(bit, run, delta, clip)
     statement = Statement(
@@ -231,7 +231,7 @@ devices, chunk, progress
         precision,
         devices,
         chunk,
-        mechanism.reads(len(sealed)),
+        mechanism,
     )
     statement = Statement(
         epsilon=float("inf"),

@@ -138,3 +138,11 @@ def test_adaptive_clips_can_beat_every_equal_plan():
     assert four == pytest.approx(1.18e-3, rel=0.01)
     # The filter's curve for the same Σ η²/8 is above both, and above the adaptive play.
     assert ZcdpCurve(4 * 0.1**2 / 8).delta(0.2) > 1.357e-3
+
+
+def test_more_epsilon_never_buys_fewer_steps():
+    """Where finite arithmetic is no longer small against δ, as for very large ε."""
+    bit = BarkerBit(clip=0.05, records=100)
+    bought = [most_steps(bit, epsilon, 1e-6) for epsilon in (5, 10, 15, 18, 20, 30, 99)]
+    assert bought == sorted(bought)
+    assert bought[-1] > 1000

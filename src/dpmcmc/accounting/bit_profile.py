@@ -33,6 +33,7 @@ _ROUNDING = 2.0**-50
 _SPACING = 0.01
 _VARIANCE_SPACING = 0.025
 _CHANGE_SPACING = 0.02
+_COARSENINGS = 6
 _COARSER = 2.5
 _LARGE = 0.25
 
@@ -64,20 +65,25 @@ class BitGrid:
         coarse: float = 1.0,
     ) -> None:
         self.shift = shift
-        # A larger shift makes a larger profile, for which a coarser grid is as good.
-        coarse *= 1.0 if shift < _LARGE else 2.0
-        spacing = coarse * _SPACING * math.sqrt(least) * max(1.0, _COARSER * shift)
+        self._rounding = _ROUNDING + len(mixture.positions) * 2.0**-53
         edge = max(mixture.positions) + shift
         edge += _TAILS * math.sqrt(most + change + max(mixture.deviations) ** 2)
-        half = math.ceil(edge / spacing)
-        m = spacing * np.arange(-half, half + 1).astype(np.float64)
-        variances = _nodes(least, most, coarse * _VARIANCE_SPACING * least)
-        extras = _nodes(0.0, change, coarse * _CHANGE_SPACING * least)
-        if len(m) * len(variances) * len(extras) > _MOST_NODES:
+        # A larger shift makes a larger profile, for which a coarser grid is as good.
+        coarse *= 1.0 if shift < _LARGE else 2.0
+        for _ in range(_COARSENINGS):
+            spacing = coarse * _SPACING * math.sqrt(least) * max(1.0, _COARSER * shift)
+            half = math.ceil(edge / spacing)
+            variances = _nodes(least, most, coarse * _VARIANCE_SPACING * least)
+            extras = _nodes(0.0, change, coarse * _CHANGE_SPACING * least)
+            if (2 * half + 1) * len(variances) * len(extras) <= _MOST_NODES:
+                break
+            coarse *= 1.5
+        else:
             raise NotApplicableError(
                 f"the variance may be as small as {least:.3g} of {most:.3g}, for which "
                 "a grid would be too large. Take a smaller clip."
             )
+        m = spacing * np.arange(-half, half + 1).astype(np.float64)
         here = np.array([[mixture.cdf(m, v + e) for e in extras] for v in variances])
         there = np.array(
             [[mixture.cdf(m - shift, v + e) for e in extras] for v in variances]
@@ -117,7 +123,7 @@ class BitGrid:
             return float(nodes.max())
         cells = _corners(nodes) + self._fixed + math.expm1(epsilon) * self._growing
         largest = float(np.minimum(cells, self._ceiling).max())
-        return min(1.0, max(largest, self._outside) + _ROUNDING * (1 + factor))
+        return min(1.0, max(largest, self._outside) + self._rounding * (1 + factor))
 
     def deltas(self, epsilons: Array) -> Array:
         """Bound the profile at rising ε ≥ 0.

@@ -24,6 +24,7 @@ from dpmcmc.accounting.profiles import Profile
 __all__ = ["cache_folder", "cached_profile"]
 
 _MAKERS = (
+    "../arithmetic.py",
     "bit_profile.py",
     "gaussian_barker.py",
     "minibatch.py",

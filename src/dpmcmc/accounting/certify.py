@@ -24,6 +24,8 @@ from dpmcmc.accounting.registry import (
 __all__ = ["Certificate", "certify_delta", "certify_epsilon", "least_delta"]
 
 _SMALLEST = 1e-15
+_NOTABLE = 0.01
+_LATTICE = tuple(k / 4 for k in range(161))
 _CLOSE = 1e-10
 _NOTHING = "nothing was released"
 _NOT_PRIVATE = "a stage released records without any privacy"
@@ -152,8 +154,20 @@ def _offers(
 
 
 def _delta(curve: Curve, epsilon: float, slack: float) -> float:
-    """Add the finite-arithmetic slack: δ + τ (1 + e^ε)."""
-    return min(1.0, curve.delta(epsilon) + slack * (1 + math.exp(min(epsilon, 700))))
+    """Add the finite-arithmetic slack: the least δ(ε′) + τ (1 + e^ε′) for ε′ ≤ ε.
+
+    A guarantee at ε′ is one at every larger ε. Where the slack is not small, which is
+    for large ε alone, smaller ε′ are tried.
+    """
+
+    def at(tried: float) -> float:
+        return curve.delta(tried) + slack * (1 + math.exp(min(tried, 700)))
+
+    found = at(epsilon)
+    if slack * math.exp(min(epsilon, 700)) > _NOTABLE * found:
+        # A lattice that does not depend on ε, so that more ε never costs more δ.
+        found = min(found, *(at(tried) for tried in _LATTICE if tried < epsilon))
+    return min(1.0, found)
 
 
 def _epsilon(curve: Curve, delta: float, slack: float) -> float:

@@ -8,8 +8,10 @@ import math
 import numpy as np
 from scipy import special
 
+from dpmcmc.accounting.noise import VARIANCE_ROUNDING
 from dpmcmc.accounting.registry import NotApplicableError
 from dpmcmc.accounting.renyi import LARGEST_ORDER, Divergence
+from dpmcmc.arithmetic import log_odds_range
 
 __all__ = [
     "gaussian_divergence",
@@ -18,6 +20,9 @@ __all__ = [
     "sharpened_minibatch",
     "subsampled",
 ]
+
+_UPWARD = 1 + 1e-9
+"""Covers the rounding of the formulas: logarithms of factorials err by 1e-11."""
 
 
 def gaussian_divergence(
@@ -86,13 +91,15 @@ def sharpened_minibatch(batch: int, clip: float, variance: float) -> Divergence:
     Guarantee
     ---------
     The divergence of order α between N(Δ*, C − s²) for two batches that differ in
-    one record is at most the returned bound, for α w < 1 with
-    w = 4 (b − 1) κ² / (b² (C − κ²)).
+    one record, Δ* and s² as the test computes them, is at most the returned bound,
+    for α w < 1 with w = E / v, E the largest change of s² and v the least variance,
+    both with their rounding.
     """
-    least = variance - clip**2
-    w = 4 * (batch - 1) * clip**2 / (batch**2 * least)
-    # The largest integer strictly below 1 / w; a batch of one has no variance at all.
-    largest = math.ceil(1 / w) - 1 if w > 0 else LARGEST_ORDER
+    shift = log_odds_range(clip / math.sqrt(batch), batch)
+    least = variance - clip**2 - VARIANCE_ROUNDING
+    w = (4 * (batch - 1) * clip**2 / batch**2 + VARIANCE_ROUNDING) / least
+    # The largest integer strictly below 1 / w.
+    largest = math.ceil(1 / w) - 1
     if largest < 2:
         raise NotApplicableError(
             f"batch is {batch}; the sharpened Rényi bound needs an order of at least "
@@ -100,9 +107,8 @@ def sharpened_minibatch(batch: int, clip: float, variance: float) -> Divergence:
         )
 
     def at(order: int) -> float:
-        return (order / (1 - order * w)) * (
-            w**2 / (4 * (1 - w)) + 2 * clip**2 / (batch * least)
-        )
+        bound = w**2 / (4 * (1 - w)) + shift**2 / (2 * least)
+        return _UPWARD * (order / (1 - order * w)) * bound
 
     return Divergence(at, min(largest, LARGEST_ORDER))
 
@@ -138,7 +144,7 @@ def subsampled(base: Divergence, batch: int, records: int) -> Divergence:
         terms = rest[: order - 2] + _log_binomial(order, j)
         pairs = pair + math.log(order * (order - 1) / 2)
         log_sum = special.logsumexp(np.append(terms, pairs))
-        return float(np.logaddexp(0.0, log_sum)) / (order - 1)
+        return _UPWARD * float(np.logaddexp(0.0, log_sum)) / (order - 1)
 
     return Divergence(at, base.largest)
 

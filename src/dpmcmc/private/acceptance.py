@@ -27,7 +27,7 @@ from dpmcmc.private.gaussian import (
 )
 from dpmcmc.private.ratios import Grid
 from dpmcmc.private.records import Opened, Records, open_on_host, open_records
-from dpmcmc.private.tape import Tape
+from dpmcmc.private.tape import WORDS_PER_STREAM, Tape
 from dpmcmc.tracing import as_float, is_double
 
 _DRAWS_AT_ONCE = 2**16
@@ -57,6 +57,10 @@ class Test(Protocol):
 
     def reads(self, records: int) -> int:
         """How many records a step evaluates, of how many there are."""
+        ...
+
+    def most_steps(self) -> int:
+        """How many steps of a chain the tape has words for."""
         ...
 
     def unseal(
@@ -93,6 +97,10 @@ class FullData:
     def reads(self, records: int) -> int:
         """How many records a step reads: all."""
         return records
+
+    def most_steps(self) -> int:
+        """One word a step."""
+        return WORDS_PER_STREAM
 
     def unseal(
         self, records: Records, dtype: Any, devices: list[jax.Device]
@@ -131,6 +139,10 @@ class Minibatch:
     def reads(self, records: int) -> int:
         """How many records a step reads: its batch, at two points."""
         return 2 * min(self.decision.batch, records)
+
+    def most_steps(self) -> int:
+        """Half a word for each record of a batch."""
+        return WORDS_PER_STREAM // self.decision.batch
 
     def unseal(
         self, records: Records, dtype: Any, devices: list[jax.Device]

@@ -17,11 +17,12 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 
-__all__ = ["Stream", "Tape", "chacha20_words"]
+__all__ = ["WORDS_PER_STREAM", "Stream", "Tape", "chacha20_words"]
 
 _BLOCK_BYTES = 64
 _WORD_BYTES = 8
-_WORDS_PER_STREAM = 2**32 * _BLOCK_BYTES // _WORD_BYTES
+WORDS_PER_STREAM = 2**32 * _BLOCK_BYTES // _WORD_BYTES
+"""As many as the 32-bit counter of the blocks can address."""
 
 
 class Stream(enum.IntEnum):
@@ -119,10 +120,10 @@ def chacha20_words(key: bytes, nonce: bytes, start: int, count: int) -> np.ndarr
     ---------
     The block counter never wraps: a range past 2³² blocks is refused.
     """
-    if not 0 <= start <= start + count <= _WORDS_PER_STREAM:
+    if not 0 <= start <= start + count <= WORDS_PER_STREAM:
         raise ValueError(
             f"words {start} to {start + count} are outside the tape, which holds "
-            f"{_WORDS_PER_STREAM} words for each stream and chain"
+            f"{WORDS_PER_STREAM} words for each stream and chain"
         )
     block, skip = divmod(start * _WORD_BYTES, _BLOCK_BYTES)
     counter = block.to_bytes(4, "little")
