@@ -53,8 +53,13 @@ def private_steps(
     sizes = [chunk] * 8
 
     def advance() -> None:
-        for released in run.run(sizes):
-            jax.block_until_ready(released)
+        # As the sampler does: wait for a chunk once the next is under way.
+        chunks = run.run(sizes)
+        last = next(chunks)
+        for released in chunks:
+            jax.block_until_ready(last)
+            last = released
+        jax.block_until_ready(last)
 
     return advance, sum(sizes) * chains
 

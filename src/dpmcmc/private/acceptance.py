@@ -30,8 +30,8 @@ from dpmcmc.private.records import Opened, Records, open_on_host, open_records
 from dpmcmc.private.tape import WORDS_PER_STREAM, Tape
 from dpmcmc.tracing import as_float, is_double
 
-_DRAWS_AT_ONCE = 2**16
-"""Records looked up at once: as many as a processor's cache holds numbers of."""
+_DRAWS_AT_ONCE = 2**18
+"""Records drawn and looked up at once: enough to hide the cost of each call."""
 
 __all__ = ["Access", "FullData", "Minibatch", "Move", "Test", "dtype_of"]
 

@@ -95,8 +95,10 @@ def _redraw(
         again[1:] |= flat[1:] == flat[:-1]
         again[::batch] = flat[::batch] == _NONE
     places = np.flatnonzero(again)
-    touched = np.unique(places // batch)
-    had = [_keys(touched[:, None], drawn[touched]).reshape(-1)]
+    had = []
+    if not sampling.replacement:
+        touched = np.unique(places // batch)
+        had.append(_keys(touched[:, None], drawn[touched]).reshape(-1))
     spare = _spare_words(sampling)
     for attempt in itertools.count():
         if places.size == 0:
