@@ -20,7 +20,9 @@ from dp_accounting import SelfComposedDpEvent
 
 import dpmcmc
 from dpmcmc import Model, Posterior, RandomWalk, Records, sample, sample_not_private
+from dpmcmc.acceptance import Setting
 from dpmcmc.accounting import BarkerBit, certify_epsilon
+from dpmcmc.loop import _fitting_chunk
 from dpmcmc.private import Tape
 
 WALK = RandomWalk(0.2)
@@ -645,3 +647,13 @@ def test_a_budget_that_buys_more_steps_than_anyone_meant_is_asked_about(
 ) -> None:
     with pytest.raises(dpmcmc.InputError, match="Give steps instead of epsilon"):
         private(model, records, epsilon=1.0, clip=1e-6)
+
+
+def test_batches_of_wide_records_are_made_ahead_in_bounded_memory() -> None:
+    """A chunk holds 64 MiB of batches at most, however wide a record is."""
+    test = dpmcmc.MinibatchBarker(batch=1000).mechanism(Setting(5000, 100.0, None))
+    for width, chains in [(1, 1), (1000, 1), (1000, 64)]:
+        records = dpmcmc.Records(np.zeros((5000, width), np.float32))
+        chunk = _fitting_chunk(records, chains, test)
+        assert 1 <= chunk <= 2000
+        assert chunk == 1 or chunk * chains * 1000 * width * 8 <= 2**26

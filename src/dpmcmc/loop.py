@@ -31,6 +31,9 @@ _PROVEN_PLATFORMS = frozenset({"cpu", "gpu", "cuda", "rocm"})
 _RECORDS_A_CHUNK = 5e7
 """Records evaluated between two moves of the bar: some tenths of a second."""
 
+_BYTES_A_CHUNK = 2**26
+"""Memory for the batches of a chunk; three chunks are held at a time."""
+
 
 @dataclass(frozen=True)
 class Run:
@@ -78,11 +81,9 @@ def prepare(
             f"there are {steps:,} steps; the tape has words for {test.most_steps():,} "
             "of this test. Run fewer steps, or a smaller batch."
         )
-    work = test.reads(len(records)) * chains
-    default_chunk = int(np.clip(_RECORDS_A_CHUNK // work, 1, 2000))
     chunk = require_count(
         "chunk",
-        default_chunk if chunk is None else chunk,
+        _fitting_chunk(records, chains, test) if chunk is None else chunk,
         "Give None for a fitting one.",
     )
     dtype = _dtype(precision)
@@ -255,6 +256,15 @@ def _propose(mover: Mover, theta: Any) -> tuple[Any, Any]:
 
 def _shapes(tree: Any) -> tuple[Any, list[tuple[int, ...]]]:
     return jax.tree.structure(tree), [jnp.shape(leaf) for leaf in jax.tree.leaves(tree)]
+
+
+def _fitting_chunk(records: Records, chains: int, test: Test) -> int:
+    """Steps for which the bar moves often, and batches made ahead fit in memory."""
+    one = jax.tree.leaves(records.shape_of_one("float64"))
+    size = sum(leaf.size * leaf.dtype.itemsize for leaf in one)
+    work = _RECORDS_A_CHUNK // (test.reads(len(records)) * chains)
+    room = _BYTES_A_CHUNK // max(1, test.holds() * chains * size)
+    return int(np.clip(min(work, room), 1, 2000))
 
 
 def _devices(devices: Sequence[jax.Device] | None) -> tuple[jax.Device, ...]:

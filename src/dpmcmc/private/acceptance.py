@@ -59,6 +59,10 @@ class Test(Protocol):
         """How many records a step evaluates, of how many there are."""
         ...
 
+    def holds(self) -> int:
+        """How many records are looked up ahead for a step of a chain."""
+        ...
+
     def most_steps(self) -> int:
         """How many steps of a chain the tape has words for."""
         ...
@@ -97,6 +101,10 @@ class FullData:
     def reads(self, records: int) -> int:
         """How many records a step reads: all."""
         return records
+
+    def holds(self) -> int:
+        """None: the records are on the devices."""
+        return 0
 
     def most_steps(self) -> int:
         """One word a step."""
@@ -139,6 +147,10 @@ class Minibatch:
     def reads(self, records: int) -> int:
         """How many records a step reads: its batch, at two points."""
         return 2 * min(self.decision.batch, records)
+
+    def holds(self) -> int:
+        """The batch."""
+        return self.decision.batch
 
     def most_steps(self) -> int:
         """Half a word for each record of a batch."""
