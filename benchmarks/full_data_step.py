@@ -10,13 +10,12 @@ shows medians, and ratios of each round's times.
 """
 
 import argparse
-import time
 from collections.abc import Callable
-from statistics import median
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from _rounds import Rounds
 
 from dpmcmc.experiments.mixture import (
     TRUTH,
@@ -91,12 +90,6 @@ def numpy_step(records: np.ndarray) -> Callable[[], None]:
     return run
 
 
-def seconds(run: Callable[[], None], steps: int) -> float:
-    start = time.perf_counter()
-    run()
-    return (time.perf_counter() - start) / steps
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--records", type=int, default=1_000_000)
@@ -109,28 +102,20 @@ def main() -> None:
         "private step, 4 chains, each": (private_step(records, 4), 4 * STEPS),
         "NumPy loop, same step": (numpy_step(records), 1),
     }
-    for run, _ in contenders.values():
-        run()
-    times: dict[str, list[float]] = {name: [] for name in contenders}
-    for _ in range(options.rounds):
-        for name, (run, steps) in contenders.items():
-            times[name].append(seconds(run, steps))
-    floor = times["bare jitted log-likelihood (floor)"]
+    measured = Rounds(contenders, options.rounds)
+    floor, ours, _, loop = contenders
     print(f"{options.records:,} records, mixture, float32, {jax.devices()[0].platform}")
     print(f"{'':<38}{'ms a step':>10}{'ns a record':>13}{'against floor':>15}")
-    for name, all_times in times.items():
-        ratio = median(a / b for a, b in zip(all_times, floor, strict=True))
-        step = median(all_times)
+    for name in contenders:
+        step = measured.median(name)
         print(
             f"{name:<38}{1e3 * step:>10.2f}{1e9 * step / options.records:>13.2f}"
-            f"{ratio:>14.2f}×"
+            f"{measured.ratio(name, floor):>14.2f}×"
         )
-    ours = times["private step, 1 chain"]
-    loop = times["NumPy loop, same step"]
-    faster = median(b / a for a, b in zip(ours, loop, strict=True))
+    faster = measured.ratio(loop, ours)
     print(f"The private step is {faster:.1f} times as fast as the NumPy loop.")
     # It reads a record and two caches (old, proposed), writes two, at 4 bytes each.
-    moved = 5 * 4 * options.records / median(ours) / 1e9
+    moved = 5 * 4 * options.records / measured.median(ours) / 1e9
     print(f"It moves at least 20 bytes a record: {moved:.1f} GB/s.")
 
 

@@ -10,13 +10,12 @@ machine is noisy for each; the table shows medians, and ratios of each round's t
 """
 
 import argparse
-import time
 from collections.abc import Callable
-from statistics import median
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from _rounds import Rounds
 from jax.scipy.special import ndtr
 from scipy.stats import norm
 
@@ -138,12 +137,6 @@ def published_steps(
     return run, steps
 
 
-def seconds(run: Callable[[], None], steps: int) -> float:
-    start = time.perf_counter()
-    run()
-    return (time.perf_counter() - start) / steps
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--records", type=int, default=1_000_000)
@@ -158,26 +151,17 @@ def main() -> None:
         "NumPy loop, newer generator": published_steps(records, modern=True),
         "NumPy loop, as published": published_steps(records, modern=False),
     }
-    for run, _ in contenders.values():
-        run()
-    times: dict[str, list[float]] = {name: [] for name in contenders}
-    for _ in range(options.rounds):
-        for name, (run, steps) in contenders.items():
-            times[name].append(seconds(run, steps))
-
-    def ratio(name: str, to: str) -> float:
-        return median(a / b for a, b in zip(times[name], times[to], strict=True))
-
-    floor, ours = list(contenders)[:2]
+    measured = Rounds(contenders, options.rounds)
+    floor, ours, *_ = contenders
     print(
         f"{options.records:,} records, batch {BATCH}, mixture, float32, "
         f"{jax.devices()[0].platform}"
     )
     print(f"{'':<40}{'µs a step':>10}{'against floor':>15}{'against ours':>14}")
-    for name, all_times in times.items():
+    for name in contenders:
         print(
-            f"{name:<40}{1e6 * median(all_times):>10.1f}{ratio(name, floor):>14.2f}×"
-            f"{ratio(name, ours):>13.2f}×"
+            f"{name:<40}{1e6 * measured.median(name):>10.1f}"
+            f"{measured.ratio(name, floor):>14.2f}×{measured.ratio(name, ours):>13.2f}×"
         )
 
 

@@ -160,19 +160,14 @@ def sample(
         mechanism,
     )
     certificate = _certify(bit, run, delta, clip)
-    statement = Statement(
+    statement = _state(
+        run,
+        test,
+        setting,
         epsilon=certificate.epsilon,
         delta=certificate.delta,
-        records=len(sealed),
-        chains=run.chains,
-        steps=run.steps,
-        clip=None if clip is None else float(clip),
-        decided=test.describe(setting),
-        tempered=setting.tempered,
         accountant=_named(certificate),
-        not_private_because=(),
         notes=_notes(delta, len(sealed)),
-        version=version("dpmcmc"),
     )
     return run_chains(run, mechanism, Tape.fresh(), statement, progress)
 
@@ -233,22 +228,45 @@ devices, chunk, progress
         chunk,
         mechanism,
     )
-    statement = Statement(
-        epsilon=float("inf"),
+    statement = _state(
+        run,
+        test,
+        setting,
+        epsilon=math.inf,
         delta=1.0,
-        records=len(sealed),
-        chains=run.chains,
-        steps=run.steps,
-        clip=None if clip is None else float(clip),
-        decided=test.describe(setting),
-        tempered=setting.tempered,
         accountant="none",
         not_private_because=tuple(reasons),
-        notes=(),
-        version=version("dpmcmc"),
     )
     tape = Tape.fresh() if seed is None else Tape.seeded(seed)
     return run_chains(run, mechanism, tape, statement, progress)
+
+
+def _state(
+    run: Run,
+    test: Acceptance,
+    setting: Setting,
+    *,
+    epsilon: float,
+    delta: float,
+    accountant: str,
+    not_private_because: tuple[str, ...] = (),
+    notes: tuple[str, ...] = (),
+) -> Statement:
+    """Put what a run costs together with what it does."""
+    return Statement(
+        epsilon=epsilon,
+        delta=delta,
+        records=setting.records,
+        chains=run.chains,
+        steps=run.steps,
+        clip=None if setting.clip is None else float(setting.clip),
+        decided=test.describe(setting),
+        tempered=setting.tempered,
+        accountant=accountant,
+        not_private_because=not_private_because,
+        notes=notes,
+        version=version("dpmcmc"),
+    )
 
 
 def _certify(bit: DpEvent, run: Run, delta: float, clip: float | None) -> Certificate:
