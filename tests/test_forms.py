@@ -1,0 +1,269 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""Forms that records and θ may take, and the bar that shows a run."""
+
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from runs import WALK, assert_same_draws, private, seeded
+
+from dpmcmc import Model, Posterior, RandomWalk, Records, sample, sample_not_private
+
+# Forms of records.
+
+X = np.random.default_rng(2).normal(size=60)
+N = np.random.default_rng(3).integers(0, 5, size=60)
+
+
+class Row(NamedTuple):
+    x: Any
+    n: Any
+
+
+FORMS = [
+    pytest.param({"x": X, "n": N}, lambda r: (r["x"], r["n"]), id="dict"),
+    pytest.param((X, N), lambda r: r, id="tuple"),
+    pytest.param([X, N], lambda r: r, id="list"),
+    pytest.param(Row(X, N), lambda r: (r.x, r.n), id="named tuple"),
+    pytest.param(
+        {"x": X, "more": {"n": N}}, lambda r: (r["x"], r["more"]["n"]), id="nested"
+    ),
+    pytest.param(np.stack([X, N], axis=1), lambda r: (r[0], r[1]), id="matrix"),
+    pytest.param((jnp.asarray(X), jnp.asarray(N)), lambda r: r, id="arrays of JAX"),
+    pytest.param(
+        pd.DataFrame({"x": X, "n": N}), lambda r: (r["x"], r["n"]), id="pandas"
+    ),
+    pytest.param(
+        pl.DataFrame({"x": X, "n": N}), lambda r: (r["x"], r["n"]), id="polars"
+    ),
+    pytest.param(pa.table({"x": X, "n": N}), lambda r: (r["x"], r["n"]), id="pyarrow"),
+    pytest.param(
+        Records({"x": X, "n": N}), lambda r: (r["x"], r["n"]), id="dpmcmc.Records"
+    ),
+    pytest.param(
+        Records(pl.DataFrame({"x": X, "n": N})),
+        lambda r: (r["x"], r["n"]),
+        id="Records of a table",
+    ),
+]
+
+
+def model_of(parts: Callable[[Any], tuple[Any, Any]]) -> Model:
+    def log_likelihood(theta: dict, record: Any) -> Any:
+        x, n = parts(record)
+        return -((x - theta["mean"] * n) ** 2) / 2
+
+    return Model(log_likelihood, lambda theta: -(theta["mean"] ** 2), {"mean": 0.0})
+
+
+@pytest.fixture(scope="module")
+def reference() -> Posterior:
+    return seeded(model_of(lambda r: (r["x"], r["n"])), {"x": X, "n": N})
+
+
+@pytest.mark.parametrize(("form", "parts"), FORMS)
+def test_records_of_any_form_give_the_same_draws(
+    form: Any, parts: Callable[[Any], tuple[Any, Any]], reference: Posterior
+) -> None:
+    posterior = seeded(model_of(parts), form)
+    assert posterior.statement.records == 60
+    np.testing.assert_allclose(posterior.draws["mean"], reference.draws["mean"])
+    np.testing.assert_array_equal(posterior.accepted, reference.accepted)
+
+
+def test_a_bare_array_and_a_bare_series_are_records(model: Model) -> None:
+    assert_same_draws(seeded(model, X), seeded(model, pd.Series(X)))
+
+
+def test_records_may_have_any_shape(records: np.ndarray) -> None:
+    model = Model(
+        lambda theta, record: -jnp.sum((record - theta) ** 2),
+        lambda theta: 0.0,
+        initial=np.zeros((2, 3)),
+    )
+    images = np.ones((30, 2, 3))
+    assert seeded(model, images).draws["theta"].shape == (1, 30, 2, 3)
+
+
+def test_booleans_and_whole_numbers_stay_what_they_are() -> None:
+    seen = {}
+
+    def log_likelihood(theta: Any, record: dict) -> Any:
+        seen.update({name: str(value.dtype) for name, value in record.items()})
+        return theta * jnp.where(record["flag"], 1.0, -1.0) + 0 * record["count"]
+
+    records = {
+        "flag": np.ones(9, bool),
+        "count": np.ones(9, np.int64),
+        "small": np.ones(9, np.uint8),
+        "x": np.ones(9),
+    }
+    model = Model(log_likelihood, lambda theta: -(theta**2), initial=0.0)
+    seeded(model, records)
+    assert seen == {"flag": "bool", "count": "int32", "small": "uint8", "x": "float32"}
+    seeded(model, records, precision="float64")
+    assert seen == {"flag": "bool", "count": "int64", "small": "uint8", "x": "float64"}
+
+
+def test_the_user_s_records_are_not_changed(model: Model) -> None:
+    mine = X.copy()
+    seeded(model, mine)
+    np.testing.assert_array_equal(mine, X)
+
+
+# Forms of θ.
+
+
+class Line(NamedTuple):
+    slope: Any
+    centre: Any
+
+
+@pytest.mark.parametrize(
+    ("initial", "read", "names"),
+    [
+        (0.0, lambda t: t, {"theta": ()}),
+        (0, lambda t: t, {"theta": ()}),
+        (np.zeros(3), lambda t: t.sum(), {"theta": (3,)}),
+        (jnp.zeros((2, 2)), lambda t: t.sum(), {"theta": (2, 2)}),
+        ({"a": 0.0, "b": 1}, lambda t: t["a"] * t["b"], {"a": (), "b": ()}),
+        ((0.0, np.zeros(2)), lambda t: t[0] + t[1].sum(), {"0": (), "1": (2,)}),
+        ([0.0, 0.0], lambda t: t[0] + t[1], {"0": (), "1": ()}),
+        (Line(0.0, 0.0), lambda t: t.slope + t.centre, {"slope": (), "centre": ()}),
+        (
+            {"group": {"scale": 1.0, "at": [0.0, 0.0]}},
+            lambda t: t["group"]["scale"] * t["group"]["at"][1],
+            {"group.at.0": (), "group.at.1": (), "group.scale": ()},
+        ),
+    ],
+    ids=lambda value: repr(value) if isinstance(value, dict) else None,
+)
+def test_theta_of_any_form(
+    records: np.ndarray, initial: Any, read: Callable[[Any], Any], names: dict
+) -> None:
+    model = Model(
+        lambda theta, record: -((record - read(theta)) ** 2) / 2,
+        lambda theta: -sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(theta)),
+        initial=initial,
+    )
+    posterior = seeded(model, records, chains=2)
+    assert {k: v.shape[2:] for k, v in posterior.draws.items()} == names
+    assert list(posterior.draws) == list(names)
+    assert all(v.shape[:2] == (2, 30) for v in posterior.draws.values())
+    assert all(v.dtype == "float32" for v in posterior.draws.values())
+    for name in names:
+        assert re.search(rf"^{re.escape(name)}\b", str(posterior), re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    "scale",
+    [0.2, {"a": 0.2, "b": np.full(2, 0.2)}, {"a": 0.2, "b": 0.2}, 0.04 * np.eye(3)],
+    ids=["number", "like θ", "one a leaf", "covariance"],
+)
+def test_scales_that_mean_the_same_make_the_same_chain(
+    records: np.ndarray, scale: Any
+) -> None:
+    model = Model(
+        lambda theta, record: -((record - theta["a"] - theta["b"].sum()) ** 2),
+        lambda theta: -(theta["a"] ** 2) - jnp.sum(theta["b"] ** 2),
+        initial={"a": 0.0, "b": np.zeros(2)},
+    )
+    one = seeded(model, records, proposal=RandomWalk(scale))
+    other = seeded(model, records, proposal=RandomWalk(0.2))
+    np.testing.assert_allclose(one.draws["b"], other.draws["b"], rtol=1e-4, atol=1e-6)
+    np.testing.assert_array_equal(one.accepted, other.accepted)
+
+
+# The progress bar.
+
+
+def test_the_bar_shows_steps_and_says_not_private(
+    model: Model, records: np.ndarray, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seeded(model, records, progress=True)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "Sampling (NOT PRIVATE)" in shown.err
+    assert "40/40" in shown.err
+    assert "steps/s" in shown.err
+
+
+def test_the_bar_of_a_private_run(
+    model: Model, records: np.ndarray, capsys: pytest.CaptureFixture[str]
+) -> None:
+    private(model, records, steps=12, progress=True)
+    shown = capsys.readouterr()
+    assert "Sampling:" in shown.err
+    assert "NOT PRIVATE" not in shown.err
+    assert "12/12" in shown.err
+
+
+def test_the_bar_is_shown_unless_switched_off(
+    model: Model, records: np.ndarray, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seeded(model, records, progress=False)
+    private(model, records, steps=12, progress=False)
+    assert capsys.readouterr() == ("", "")
+    sample(model, records, steps=12, delta=1e-5, clip=0.05, proposal=WALK)
+    sample_not_private(model, records, steps=12, proposal=WALK)
+    assert "12/12" in capsys.readouterr().err
+
+
+@pytest.fixture
+def at_each_move(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[int], None]]:
+    """What is put into this list is called whenever the bar moves."""
+    listeners: list[Callable[[int], None]] = []
+
+    class Bar:
+        def __init__(self, **_: object) -> None:
+            pass
+
+        def __enter__(self) -> "Bar":
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            return None
+
+        def update(self, steps: int) -> None:
+            for listener in listeners:
+                listener(steps)
+
+    monkeypatch.setattr("dpmcmc.progress.tqdm", Bar)
+    return listeners
+
+
+def test_the_bar_moves_with_every_chunk(
+    model: Model, records: np.ndarray, at_each_move: list
+) -> None:
+    moves: list[int] = []
+    at_each_move.append(moves.append)
+    seeded(model, records, chunk=15)
+    assert moves == [15, 15, 10]
+
+
+def test_memory_on_the_device_does_not_grow_with_the_draws(
+    records: np.ndarray, at_each_move: list
+) -> None:
+    """After the first chunks, only arrays of the host grow."""
+    held: list[int] = []
+    at_each_move.append(
+        lambda steps: held.append(sum(array.nbytes for array in jax.live_arrays()))
+    )
+    wide = Model(
+        lambda theta, record: record * theta[0],
+        lambda theta: -jnp.sum(theta**2),
+        initial=np.zeros(2000),
+    )
+    posterior = seeded(wide, records, steps=300, chunk=10, warmup=0)
+    one_chunk = 10 * 2000 * 4
+    assert posterior.draws["theta"].nbytes == 30 * one_chunk
+    assert len(held) == 30
+    assert max(held[3:]) < held[2] + one_chunk
