@@ -7,6 +7,9 @@ deviation within 5%. With the effective sample sizes asserted below, a right cha
 off by less than 5 of its standard errors, a false alarm below 1e-5 in all.
 """
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import jax.numpy as jnp
@@ -142,6 +145,44 @@ def test_a_record_with_a_missing_value_contributes_nothing_to_a_batch() -> None:
     )
     np.testing.assert_array_equal(with_holes.accepted, flagged.accepted)
     assert 0 < with_holes.accepted.mean() < 1
+
+
+ON_A_DEVICE = """
+import jax, numpy as np, dpmcmc
+
+model = dpmcmc.Model(
+    lambda theta, record: -0.5 * (record - theta) ** 2, lambda theta: -(theta**2), 0.0
+)
+assert len(jax.devices()) == 3
+for device in jax.devices():
+    posterior = dpmcmc.sample_not_private(
+        model,
+        np.linspace(-1, 1, 500),
+        steps=30,
+        test=dpmcmc.MinibatchBarker(batch=40),
+        proposal=dpmcmc.RandomWalk(0.2),
+        devices=[device],
+        seed=1,
+        progress=False,
+    )
+    print("".join(map(str, posterior.accepted.astype(int).ravel())))
+"""
+
+
+def test_a_batch_is_decided_alike_on_any_device() -> None:
+    """Three host devices in a process of their own, one run on each."""
+    flags = "--xla_force_host_platform_device_count=3"
+    done = subprocess.run(
+        [sys.executable, "-c", ON_A_DEVICE],
+        env={**os.environ, "XLA_FLAGS": flags},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    first, *others = done.stdout.split()
+    assert len(others) == 2
+    assert set(others) == {first}
+    assert {"0", "1"} == set(first)
 
 
 def grid_posterior(

@@ -102,7 +102,8 @@ def sample(
         Precision of θ and of the log-likelihood. Unless given, float64 if JAX is
         set to it, else float32. Decisions are made in int64 and float64 either way.
     devices
-        Where the records are spread; all local devices unless given.
+        Where the records are spread; all local devices unless given. A test on a
+        batch runs on the first of them.
     chunk
         Steps between two moves of the progress bar. It never changes a draw.
     progress

@@ -85,7 +85,7 @@ class Chains:
     chunk
         Most steps of one call to `advance`.
     devices
-        Where the records are spread.
+        Where the records are spread; a test on a batch runs on the first.
     """
 
     def __init__(
@@ -109,6 +109,8 @@ class Chains:
             self._words_a_proposal = _count_words(mover, start)
             theta = jax.tree.map(lambda leaf: jnp.stack([leaf] * chains), start)
             resident = self._access.resident
+            if resident is None:  # then θ says where a step is computed
+                theta = jax.device_put(theta, devices[0])
             self._state = _initial_state(model, self._test, resident, theta)
 
     def advance(self, steps: int) -> Released:
