@@ -161,7 +161,7 @@ def sample(
         mechanism,
     )
     certificate = _certify(bit, run, delta, clip)
-    statement = _state(
+    statement = _statement(
         run,
         test,
         setting,
@@ -229,7 +229,7 @@ devices, chunk, progress
         chunk,
         mechanism,
     )
-    statement = _state(
+    statement = _statement(
         run,
         test,
         setting,
@@ -242,7 +242,7 @@ devices, chunk, progress
     return run_chains(run, mechanism, tape, statement, progress)
 
 
-def _state(
+def _statement(
     run: Run,
     test: Acceptance,
     setting: Setting,
