@@ -167,3 +167,11 @@ def test_a_wrong_law_is_found():
     biased = (words.view("<u4") >> 25) % 100
     with pytest.raises(AssertionError):
         assert_uniform(np.bincount(biased, minlength=100), len(biased))
+
+
+def test_no_record_is_favoured_where_halves_do_not_divide_evenly():
+    """N = 3·2³⁰: of four halves one must be refused, else every third is twice as
+    likely as the others. Chi-square at the stated false-alarm rate."""
+    records = 3 * 2**30
+    drawn = draw(records, 64, 500, seed=9, replacement=True)
+    assert_uniform(np.bincount(drawn.ravel() % 3, minlength=3), drawn.size)
