@@ -5,14 +5,29 @@
 import itertools
 from math import comb
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 from scipy.stats import chi2
 
+from dpmcmc.model import Model
+from dpmcmc.private import (
+    BatchDecision,
+    Chains,
+    FullData,
+    Grid,
+    Minibatch,
+    Mixture,
+    Noise,
+    Records,
+    acceptance,
+)
 from dpmcmc.private.batches import Sampling, draw_batches
 from dpmcmc.private.tape import Stream, Tape
+from dpmcmc.proposals import RandomWalk
 
 FALSE_ALARM = 1e-6
 """Chance that a right program fails one of the statistical tests here."""
@@ -175,3 +190,50 @@ def test_no_record_is_favoured_where_halves_do_not_divide_evenly():
     records = 3 * 2**30
     drawn = draw(records, 64, 500, seed=9, replacement=True)
     assert_uniform(np.bincount(drawn.ravel() % 3, minlength=3), drawn.size)
+
+
+# The batches that a chain is given
+
+
+def found_records(monkeypatch, replacement):
+    """Numbers of the records that steps of three chains are given, in slabs of two."""
+    monkeypatch.setattr(acceptance, "_DRAWS_AT_ONCE", 2 * 8)
+    noise = Noise(2.0, Mixture((0.0,), (0.0,), (1.0,)))
+    test = Minibatch(BatchDecision(Grid(1.0), 8, noise), replacement)
+    _, access = test.unseal(Records(np.arange(100.0)), np.float64, [])
+    found = test.batches(access.source, Tape.seeded(3), 3, 40, 7)
+    return found.arrays.astype(int)
+
+
+@pytest.mark.parametrize("replacement", [False, True])
+def test_a_step_is_given_the_records_of_its_own_batch(monkeypatch, replacement):
+    """Each chain and step has a batch of its own, drawn as the event says."""
+    found = found_records(monkeypatch, replacement)
+    assert found.shape == (7, 3, 8)
+    sampling = Sampling(100, 8, replacement)
+    for chain in range(3):
+        drawn = draw_batches(Tape.seeded(3), chain, 40, 7, sampling)
+        assert np.array_equal(found[:, chain], drawn)
+    rows = {tuple(sorted(row)) for row in found.reshape(-1, 8).tolist()}
+    assert len(rows) == 21
+
+
+def test_two_runs_cannot_share_a_secret_tape():
+    def make(tape):
+        start = jnp.float32(0)
+        return Chains(
+            Model(lambda theta, record: theta * record, lambda theta: 0.0, 0.0),
+            Records(np.zeros(5)),
+            RandomWalk(0.1).fit(start),
+            FullData(Grid(0.1)),
+            tape,
+            start=start,
+            chains=1,
+            chunk=2,
+            devices=jax.devices()[:1],
+        )
+
+    tape = Tape.fresh()
+    make(tape)
+    with pytest.raises(RuntimeError, match="has been used"):
+        make(tape)
