@@ -40,8 +40,8 @@ def private_step(records: np.ndarray, chains: int) -> Callable[[], None]:
         RandomWalk(0.16 * covariance).fit(start),
         FullData(Grid(CLIP)),
         Tape.fresh(),
-        start=start,
-        chains=chains,
+        start=jax.tree.map(lambda leaf: jnp.stack([leaf] * chains), start),
+        dtype="float32",
         chunk=STEPS,
         devices=jax.local_devices(),
     )

@@ -46,8 +46,8 @@ def private_steps(
         RandomWalk(SCALE).fit(start),
         MinibatchBarker(BATCH, replacement=replacement).mechanism(setting),
         Tape.fresh(),
-        start=start,
-        chains=chains,
+        start=jax.tree.map(lambda leaf: jnp.stack([leaf] * chains), start),
+        dtype="float32",
         chunk=chunk,
         devices=jax.local_devices(),
     )

@@ -19,7 +19,7 @@ from dpmcmc.private import Chains, Records, Released, Tape, Test
 from dpmcmc.progress import steps_bar
 from dpmcmc.proposals import Mover, Proposal
 from dpmcmc.statement import Statement
-from dpmcmc.tracing import shape_of_result, show_shapes
+from dpmcmc.tracing import is_double, shape_of_result, show_shapes
 
 __all__ = ["Precision", "Run", "prepare", "run_chains"]
 
@@ -44,6 +44,7 @@ class Run:
     proposal: Proposal
     mover: Mover
     start: Any
+    dtype: Precision
     chains: int
     steps: int
     warmup: int
@@ -96,13 +97,14 @@ def prepare(
         start = _start(model, dtype)
         check_model(model, start, records.shape_of_one(dtype))
         mover = _mover(proposal, start)
-    _names(start)
+        _names(_shown(model, start))
     return Run(
         model,
         records,
         proposal,
         mover,
         start,
+        dtype,
         chains,
         steps,
         warmup,
@@ -121,8 +123,8 @@ def run_chains(
         run.mover,
         test,
         tape,
-        start=run.start,
-        chains=run.chains,
+        start=jax.tree.map(lambda leaf: jnp.stack([leaf] * run.chains), run.start),
+        dtype=run.dtype,
         chunk=run.chunk,
         devices=list(run.devices),
     )
@@ -163,7 +165,10 @@ def _posterior(run: Run, released: list[Released], statement: Statement) -> Post
     joined = jax.tree.map(
         lambda *parts: np.concatenate(parts).swapaxes(0, 1), *released
     )
-    draws = dict(zip(_names(run.start), jax.tree.leaves(joined.theta), strict=True))
+    with jax.enable_x64(run.dtype == "float64"):
+        shown = jax.device_get(_show(run.model, joined.theta))
+    names = _names(jax.tree.map(lambda leaf: leaf[0, 0], shown))
+    draws = dict(zip(names, jax.tree.leaves(shown), strict=True))
     return Posterior(
         draws={name: values[:, run.warmup :] for name, values in draws.items()},
         accepted=joined.accepted[:, run.warmup :],
@@ -174,13 +179,24 @@ def _posterior(run: Run, released: list[Released], statement: Statement) -> Post
     )
 
 
+def _shown(model: Model, theta: Any) -> Any:
+    """What a draw is shown as: θ, unless the model has a transform."""
+    return theta if model.transform is None else model.transform(theta)
+
+
+def _show(model: Model, theta: Any) -> Any:
+    """Show all draws, of shape (chains, draws, …)."""
+    if model.transform is None:
+        return theta
+    return jax.jit(jax.vmap(jax.vmap(model.transform)))(theta)
+
+
 def _settings(run: Run) -> dict[str, str]:
-    dtype = jnp.result_type(*jax.tree.leaves(run.start))
     return {
         "proposal": repr(run.proposal),
         "start": repr(run.model.initial),
         "warmup": str(run.warmup),
-        "precision": str(dtype),
+        "precision": run.dtype,
         "jax": version("jax"),
     }
 
@@ -210,8 +226,13 @@ def _names(theta: Any) -> list[str]:
 
 def _start(model: Model, dtype: str) -> Any:
     """The starting point in the chain's precision, if it can be a point at all."""
+    whole = np.dtype("int64" if dtype == "float64" else "int32")
+    kinds = {"f": np.dtype(dtype), "i": whole, "u": whole, "b": np.dtype(bool)}
     with np.errstate(over="ignore"):
-        start = jax.tree.map(lambda leaf: np.asarray(leaf, dtype), model.initial)
+        start = jax.tree.map(
+            lambda leaf: np.asarray(leaf, kinds[np.asarray(leaf).dtype.kind]),
+            model.initial,
+        )
     for path, leaf in jax.tree_util.tree_leaves_with_path(start):
         if leaf.size == 0 or not np.all(np.isfinite(leaf)):
             wrong = "not finite" if leaf.size else "empty"
@@ -287,9 +308,9 @@ def _devices(devices: Sequence[jax.Device] | None) -> tuple[jax.Device, ...]:
     return tuple(chosen)
 
 
-def _dtype(precision: Precision | None) -> str:
+def _dtype(precision: Precision | None) -> Precision:
     if precision is None:
-        return str(jnp.result_type(float))
+        return "float64" if is_double(jnp.result_type(float)) else "float32"
     if precision not in ("float32", "float64"):
         raise InputError(
             f"precision is {precision!r}; it must be 'float32' or 'float64'. Give "

@@ -10,16 +10,22 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dpmcmc.errors import InputError
+from dpmcmc.errors import InputError, require_positive
+from dpmcmc.preparation import Preparation
+from dpmcmc.python_function import PythonFunction
 from dpmcmc.tracing import as_float, require_visible, shape_of_result, show_shapes
 
 __all__ = ["Model", "check_model"]
 
 Theta = Any
-"""The parameters: any pytree of arrays of floats."""
+"""The parameters: any pytree of arrays. Floats are continuous; whole numbers and
+booleans are discrete."""
 
 Record = Any
 """One record: any pytree of arrays."""
+
+_FUNCTIONS = ("log_likelihood", "log_prior")
+_OPTIONAL_FUNCTIONS = ("transform", "draw_prior", "simulate")
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,27 +36,54 @@ class Model:
     ----------
     log_likelihood
         ``log_likelihood(theta, record)``: the log-likelihood of one record, as a
-        scalar, in operations that JAX can trace. It must read nothing but its
-        arguments and public constants: a number computed from other records (a
-        column's mean, say) and captured here would escape the privacy guarantee.
+        scalar, in operations that JAX can trace (or a `PythonFunction`). It must
+        read nothing but its arguments and public constants: a number computed from
+        other records (a column's mean, say) and captured here would escape the
+        privacy guarantee.
     log_prior
         ``log_prior(theta)``: the log-density of the prior, up to a constant.
     initial
         Where every chain starts, and the structure of θ: any pytree of numbers or
-        arrays. It must be public: chosen without looking at the records.
+        arrays. Floats are continuous parameters; whole numbers and booleans are
+        discrete ones, so write ``0.0`` for a real parameter. It must be public:
+        chosen without looking at the records.
+    transform
+        ``transform(theta)``: what a draw is shown as, such as values on their own
+        scale and quantities derived from them; θ itself unless given.
+    draw_prior
+        ``draw_prior(key)``: one draw of θ from the prior, from a JAX random key.
+    simulate
+        ``simulate(theta, key, record)``: one record of the model at θ, from a JAX
+        random key, as the log-likelihood reads it (prepared). What the model does
+        not explain, such as covariates, is copied from ``record``.
+    lipschitz
+        A bound L such that the log-likelihoods of any one record (prepared) at two
+        points differ by at most L times the Euclidean distance of the points, over
+        all coordinates. With a proposal of bounded moves, it makes clipping needless.
+    preparation
+        What is done to a record before the log-likelihood reads it, with public
+        bounds; the statement says it.
     """
 
     log_likelihood: Callable[[Theta, Record], Any]
     log_prior: Callable[[Theta], Any]
     initial: Theta
+    transform: Callable[[Theta], Any] | None = None
+    draw_prior: Callable[[jax.Array], Theta] | None = None
+    simulate: Callable[[Theta, jax.Array, Record], Record] | None = None
+    lipschitz: float | None = None
+    preparation: Preparation | None = None
 
     def __post_init__(self) -> None:
-        for name in ("log_likelihood", "log_prior"):
+        given = [name for name in _OPTIONAL_FUNCTIONS if getattr(self, name)]
+        for name in (*_FUNCTIONS, *given):
             if not callable(getattr(self, name)):
                 raise InputError(
                     f"{name} is a {type(getattr(self, name)).__name__}; it must be a "
                     "function. Pass the function itself, not its result."
                 )
+        if self.lipschitz is not None:
+            require_positive("lipschitz", self.lipschitz, "Leave it out if unknown.")
         leaves = jax.tree.leaves(self.initial)
         if not leaves:
             raise InputError(
@@ -58,11 +91,17 @@ class Model:
                 "number or array. Give the starting value of each parameter."
             )
         for leaf in leaves:
-            if np.asarray(leaf).dtype.kind not in "fiu":
+            if np.asarray(leaf).dtype.kind not in "fiub":
                 raise InputError(
                     f"initial holds {leaf!r}; each parameter must be a real number or "
                     "an array of them."
                 )
+
+    def record_log_likelihood(self, theta: Theta, record: Record) -> Any:
+        """The log-likelihood of one record as it came: prepared, then evaluated."""
+        if self.preparation is not None:
+            record = self.preparation(record)
+        return self.log_likelihood(theta, record)
 
 
 def check_model(model: Model, theta: Theta, record: Record) -> None:
@@ -80,15 +119,21 @@ def check_model(model: Model, theta: Theta, record: Record) -> None:
     Raises
     ------
     InputError
-        If the log-likelihood or the prior fails to trace, does not return a real
-        scalar, if the log-likelihood leaves JAX by a callback or batches itself, or
-        if the prior is not finite at the starting point.
+        If the preparation, the log-likelihood, the prior or the transform fails to
+        trace, if the log-likelihood or the prior is not a real scalar, if the
+        log-likelihood leaves JAX by a callback or batches itself, or if the prior
+        is not finite at the starting point.
     """
+    if model.preparation is not None:
+        record = shape_of_result("preparation", model.preparation, record)
     likelihood = shape_of_result("log_likelihood", model.log_likelihood, theta, record)
     _require_scalar("log_likelihood(theta, record)", likelihood, (theta, record))
-    require_visible("log_likelihood", model.log_likelihood, theta, record)
+    if type(model.log_likelihood) is not PythonFunction:
+        require_visible("log_likelihood", model.log_likelihood, theta, record)
     prior = shape_of_result("log_prior", model.log_prior, theta)
     _require_scalar("log_prior(theta)", prior, (theta,))
+    if model.transform is not None:
+        shape_of_result("transform", model.transform, theta)
     start = float(as_float(model.log_prior(theta), jnp.float32))
     if not np.isfinite(start):
         raise InputError(

@@ -51,8 +51,8 @@ def make_chains(devices=1, chunk=STEPS, dtype="float32", records=RECORDS):
         mover,
         FullData(Grid(0.01)),
         Tape.seeded(71),
-        start=start,
-        chains=2,
+        start=jax.tree.map(lambda leaf: jnp.stack([leaf] * 2), start),
+        dtype=dtype,
         chunk=chunk,
         devices=jax.devices()[:devices],
     )

@@ -227,8 +227,8 @@ def test_two_runs_cannot_share_a_secret_tape():
             RandomWalk(0.1).fit(start),
             FullData(Grid(0.1)),
             tape,
-            start=start,
-            chains=1,
+            start=start[None],
+            dtype="float32",
             chunk=2,
             devices=jax.devices()[:1],
         )

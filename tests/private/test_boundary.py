@@ -215,26 +215,26 @@ def sources_of_step(dtype="float32", log_likelihood=None, chains=3, test="barker
             RandomWalk(0.1).fit(start),
             TESTS[test],
             Tape.seeded(1),
-            start=start,
-            chains=chains,
+            start=jax.tree.map(lambda leaf: jnp.stack([leaf] * chains), start),
+            dtype=dtype,
             chunk=2,
             devices=jax.devices()[:1],
         )
         inputs = jax.tree.map(lambda leaf: leaf[0], running._inputs(0, 2))
-        arguments = running._access.resident, running._state, inputs
+        arguments = running._access.resident, running._state, running._mover, inputs
 
         def step(*given):
-            return chains_module._step(model, running._test, running._mover, *given)
+            return chains_module._step(model, running._test, dtype, *given)
 
         program, shape = jax.make_jaxpr(step, return_shape=True)(*arguments)
-    resident, state, inputs = jax.tree.map(lambda _: Source.PUBLIC, arguments)
+    resident, state, mover, inputs = jax.tree.map(lambda _: Source.PUBLIC, arguments)
 
     def of_records(tree):
         return jax.tree.map(lambda _: Source.RECORD, tree)
 
     state = state._replace(memory=of_records(state.memory))
     inputs = inputs._replace(batch=of_records(inputs.batch))
-    flat = jax.tree.leaves((of_records(resident), state, inputs))
+    flat = jax.tree.leaves((of_records(resident), state, mover, inputs))
     sums = []
     outputs = trace_sources(program.jaxpr, flat, COUNT, sums)
     return jax.tree.unflatten(jax.tree.structure(shape), outputs), sums
@@ -283,8 +283,8 @@ def test_a_batch_whose_squares_are_added_as_floats_is_found(monkeypatch):
 def test_a_step_that_mixes_records_is_found(monkeypatch, test):
     inner = acceptance._log_likelihoods
 
-    def centred(model, point, arrays):
-        each = inner(model, point, arrays)
+    def centred(model, point, arrays, dtype):
+        each = inner(model, point, arrays, dtype)
         return each - jnp.max(each, axis=-1, keepdims=True)
 
     monkeypatch.setattr(acceptance, "_log_likelihoods", centred)
@@ -296,8 +296,8 @@ def test_a_step_that_mixes_records_is_found(monkeypatch, test):
 def test_a_step_that_shifts_records_is_found(monkeypatch, test):
     inner = acceptance._log_likelihoods
 
-    def shifted(model, point, arrays):
-        return jnp.cumsum(inner(model, point, arrays), axis=-1)
+    def shifted(model, point, arrays, dtype):
+        return jnp.cumsum(inner(model, point, arrays, dtype), axis=-1)
 
     monkeypatch.setattr(acceptance, "_log_likelihoods", shifted)
     with pytest.raises(AssertionError, match="may mix records"):

@@ -29,15 +29,17 @@ def make(data, model=NORMAL, mover=None, start=None, **settings):
     """Small chains of one parameter, unless told otherwise."""
     start = jnp.float32(0.1) if start is None else start
     mover = RandomWalk(0.3).fit(start) if mover is None else mover
-    defaults = {"chains": 2, "chunk": 20, "devices": jax.devices()[:1]}
+    defaults = {"chunk": 20, "devices": jax.devices()[:1]}
     clip, seed = settings.pop("clip", 0.05), settings.pop("seed", 80)
+    chains = settings.pop("chains", 2)
     return Chains(
         model,
         Records(data),
         mover,
         FullData(Grid(clip)),
         Tape.seeded(seed),
-        start=start,
+        start=jax.tree.map(lambda leaf: jnp.stack([leaf] * chains), start),
+        dtype=str(jnp.result_type(*jax.tree.leaves(start))),
         **{**defaults, **settings},
     )
 
@@ -180,9 +182,14 @@ def test_a_step_evaluates_each_record_once():
     with jax.enable_x64(True):
         program = jax.make_jaxpr(
             lambda *arrays: chains_module._advance(
-                model, chains._test, chains._mover, *arrays, 20
+                model, chains._test, "float32", *arrays, 20
             )
-        )(chains._access.resident, chains._state, chains._inputs(0, 20))
+        )(
+            chains._access.resident,
+            chains._state,
+            chains._mover,
+            chains._inputs(0, 20),
+        )
     sines = [
         equation.outvars[0].aval.shape
         for equation in equations(program.jaxpr)

@@ -134,8 +134,8 @@ def chain_bits(table, steps=200):
         RandomWalk(0.5).fit(start),
         FullData(Grid(0.7)),
         Tape.seeded(60),
-        start=start,
-        chains=2,
+        start=jnp.stack([start] * 2),
+        dtype="float32",
         chunk=steps,
         devices=jax.devices()[:1],
     )

@@ -33,7 +33,7 @@ from dpmcmc.tracing import as_float, is_double
 _DRAWS_AT_ONCE = 2**18
 """Records drawn and looked up at once: enough to hide the cost of each call."""
 
-__all__ = ["Access", "FullData", "Minibatch", "Move", "Test", "dtype_of"]
+__all__ = ["Access", "FullData", "Minibatch", "Move", "Test"]
 
 
 class Access(NamedTuple):
@@ -68,9 +68,12 @@ class Test(Protocol):
         ...
 
     def unseal(
-        self, records: Records, dtype: Any, devices: list[jax.Device]
+        self, records: Records, dtype: str, devices: list[jax.Device]
     ) -> tuple[Self, Access]:
-        """Open the records as the test reads them, and return the test ready."""
+        """Open the records as the test reads them, and return the test ready.
+
+        ``dtype`` is the precision of log-likelihoods, "float32" or "float64".
+        """
         ...
 
     def remember(self, model: Model, resident: Opened | None, theta: Any) -> Any:
@@ -97,6 +100,7 @@ class FullData:
     grid: Grid
     noise: Noise | None = None
     block: int = 1
+    dtype: str = "float64"
 
     def reads(self, records: int) -> int:
         """How many records a step reads: all."""
@@ -111,15 +115,15 @@ class FullData:
         return WORDS_PER_STREAM
 
     def unseal(
-        self, records: Records, dtype: Any, devices: list[jax.Device]
+        self, records: Records, dtype: str, devices: list[jax.Device]
     ) -> tuple["FullData", Access]:
         """Spread the records over the devices."""
         opened, block = open_records(records, dtype, devices)
-        return replace(self, block=block), Access(opened, None)
+        return replace(self, block=block, dtype=dtype), Access(opened, None)
 
     def remember(self, model: Model, resident: Any, theta: Any) -> jax.Array:
         """Each record's log-likelihood at each chain's point."""
-        return _at_points(model, resident, theta)
+        return _at_points(model, resident, theta, self.dtype)
 
     def batches(self, *_: Any) -> None:
         """Every record is read at every step: there is no batch."""
@@ -128,7 +132,7 @@ class FullData:
         self, model: Model, read: Opened, memory: jax.Array, move: Move
     ) -> tuple[jax.Array, jax.Array]:
         """Decide on all records, evaluated at the proposed point alone."""
-        proposed = _at_points(model, read, move.proposed)
+        proposed = _at_points(model, read, move.proposed, self.dtype)
         evidence = Evidence(memory, proposed, read.present)
         decision = Decision(self.grid, self.block)
         if self.noise is None:
@@ -143,6 +147,7 @@ class Minibatch:
 
     decision: BatchDecision
     replacement: bool = False
+    dtype: str = "float64"
 
     def reads(self, records: int) -> int:
         """How many records a step reads: its batch, at two points."""
@@ -157,11 +162,12 @@ class Minibatch:
         return WORDS_PER_STREAM // self.decision.batch
 
     def unseal(
-        self, records: Records, dtype: Any, devices: list[jax.Device]
+        self, records: Records, dtype: str, devices: list[jax.Device]
     ) -> tuple["Minibatch", Access]:
         """Keep the records on the host: a step moves only its batch to a device."""
         del devices
-        return self, Access(None, open_on_host(records, dtype))
+        ready = replace(self, dtype=dtype)
+        return ready, Access(None, open_on_host(records, dtype))
 
     def remember(self, *_: Any) -> tuple[()]:
         """Nothing: the next batch is another."""
@@ -198,8 +204,8 @@ class Minibatch:
         """Decide on the batch, evaluated at both points."""
         everyone = jnp.ones(self.decision.batch, bool)
         evidence = Evidence(
-            _at_own_batch(model, read, move.current),
-            _at_own_batch(model, read, move.proposed),
+            _at_own_batch(model, read, move.current, self.dtype),
+            _at_own_batch(model, read, move.proposed, self.dtype),
             everyone if read.present is None else read.present,
         )
         return minibatch_barker(evidence, move.public, move.word, self.decision), memory
@@ -213,35 +219,31 @@ def _look_up(
     np.take(source, drawn, axis=0, out=found[part], mode="clip")
 
 
-def dtype_of(theta: Any) -> Any:
-    """The float dtype of a chain at ``theta``."""
-    return jnp.result_type(*jax.tree.leaves(theta))
-
-
-def _at_points(model: Model, opened: Opened, theta: Any) -> jax.Array:
+def _at_points(model: Model, opened: Opened, theta: Any, dtype: str) -> jax.Array:
     """Every record's log-likelihood at every chain's point, as (chains, records)."""
-    return jax.vmap(lambda point: _log_likelihoods(model, point, opened.arrays))(theta)
-
-
-def _at_own_batch(model: Model, batch: Opened, theta: Any) -> jax.Array:
-    """Log-likelihoods of each chain's own batch at its point, as (chains, batch)."""
-    return jax.vmap(lambda point, arrays: _log_likelihoods(model, point, arrays))(
-        theta, batch.arrays
+    return jax.vmap(lambda point: _log_likelihoods(model, point, opened.arrays, dtype))(
+        theta
     )
 
 
-def _log_likelihoods(model: Model, point: Any, arrays: Any) -> jax.Array:
+def _at_own_batch(model: Model, batch: Opened, theta: Any, dtype: str) -> jax.Array:
+    """Log-likelihoods of each chain's own batch at its point, as (chains, batch)."""
+    return jax.vmap(
+        lambda point, arrays: _log_likelihoods(model, point, arrays, dtype)
+    )(theta, batch.arrays)
+
+
+def _log_likelihoods(model: Model, point: Any, arrays: Any, dtype: str) -> jax.Array:
     """Log-likelihood of each record at one point.
 
     Guarantee
     ---------
-    Entry i is a function of the point and of record i: the user's function sees one
-    record at a time, under vmap with no named axis.
+    Entry i is a function of the point and of record i: the preparation and the
+    user's function see one record at a time, under vmap with no named axis.
     """
-    dtype = dtype_of(point)
 
     def one(record: Any) -> jax.Array:
         with jax.enable_x64(is_double(dtype)):
-            return as_float(model.log_likelihood(point, record), dtype)
+            return as_float(model.record_log_likelihood(point, record), dtype)
 
     return jax.vmap(one)(arrays)

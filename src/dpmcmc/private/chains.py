@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.model import Model
-from dpmcmc.private.acceptance import Move, Test, dtype_of
+from dpmcmc.private.acceptance import Move, Test
 from dpmcmc.private.context import boundary_arithmetic
 from dpmcmc.private.laws import Counter, Reader
 from dpmcmc.private.records import Opened, Records
@@ -38,6 +38,9 @@ class Mover(Protocol):
     def propose(self, theta: Any, noise: Reader | Counter) -> tuple[Any, Any]:
         """Return a proposed θ and its log-density ratio."""
         ...
+
+    # A mover may also have a method ``adapt(released)``, which returns the mover of
+    # the next step. It is called with what a step released, and with nothing else.
 
 
 class Released(NamedTuple):
@@ -79,9 +82,9 @@ class Chains:
         The model; the sealed records; the fitted proposal; the acceptance test; the
         randomness.
     start
-        The starting point of every chain, in the chain's precision.
-    chains
-        How many chains run together.
+        The starting points in the chain's precision, with a leading axis of chains.
+    dtype
+        The precision of priors and log-likelihoods, "float32" or "float64".
     chunk
         Most steps of one call to `advance`.
     devices
@@ -97,21 +100,21 @@ class Chains:
         tape: Tape,
         *,
         start: Any,
-        chains: int,
+        dtype: str,
         chunk: int,
         devices: list[jax.Device],
     ) -> None:
         self._model, self._mover, self._tape = model, mover, tape.claim()
+        self._dtype, self._chains = dtype, len(jax.tree.leaves(start)[0])
         # the only step of a loop would be compiled, and so rounded, in another way
-        self._chains, self._room, self._position = chains, max(chunk, 2), 0
+        self._room, self._position = max(chunk, 2), 0
         with boundary_arithmetic():
-            self._test, self._access = test.unseal(records, dtype_of(start), devices)
+            self._test, self._access = test.unseal(records, dtype, devices)
             self._words_a_proposal = _count_words(mover, start)
-            theta = jax.tree.map(lambda leaf: jnp.stack([leaf] * chains), start)
             resident = self._access.resident
-            if resident is None:  # then θ says where a step is computed
-                theta = jax.device_put(theta, devices[0])
-            self._state = _initial_state(model, self._test, resident, theta)
+            # Where no records are resident, θ says where a step is computed.
+            theta = start if resident else jax.device_put(start, devices[0])
+            self._state = _initial_state(model, self._test, dtype, resident, theta)
 
     def advance(self, steps: int) -> Released:
         """Run ``steps`` steps of every chain and release what they decided."""
@@ -148,12 +151,13 @@ class Chains:
 
     def _run_chunk(self, steps: int, inputs: "Future[_Inputs]") -> Released:
         with boundary_arithmetic():
-            self._state, released = _advance(
+            self._state, self._mover, released = _advance(
                 self._model,
                 self._test,
-                self._mover,
+                self._dtype,
                 self._access.resident,
                 self._state,
+                self._mover,
                 inputs.result(),
                 steps,
             )
@@ -189,52 +193,70 @@ class Chains:
 def _count_words(mover: Mover, theta: Any) -> int:
     """How many words one proposal reads, found by tracing it once."""
     counter = Counter()
-    jax.eval_shape(lambda point: mover.propose(point, counter), theta)
+    point = jax.tree.map(lambda leaf: leaf[0], theta)
+    jax.eval_shape(lambda point: mover.propose(point, counter), point)
     return counter.count
 
 
-@partial(jax.jit, static_argnames=("model", "test"))
+@partial(jax.jit, static_argnames=("model", "test", "dtype"))
 def _initial_state(
-    model: Model, test: Test, resident: Opened | None, theta: Any
+    model: Model, test: Test, dtype: str, resident: Opened | None, theta: Any
 ) -> _State:
-    log_prior = jax.vmap(lambda point: _log_prior(model, point))(theta)
+    log_prior = jax.vmap(lambda point: _log_prior(model, point, dtype))(theta)
     return _State(theta, log_prior, test.remember(model, resident, theta))
 
 
-@partial(jax.jit, static_argnames=("model", "test"), donate_argnames="state")
+@partial(jax.jit, static_argnames=("model", "test", "dtype"), donate_argnames="state")
 def _advance(
     model: Model,
     test: Test,
-    mover: Mover,
+    dtype: str,
     resident: Opened | None,
     state: _State,
+    mover: Mover,
     inputs: _Inputs,
     steps: int,
-) -> tuple[_State, Released]:
-    """Run ``steps`` steps, at most as many as there are inputs."""
+) -> tuple[_State, Mover, Released]:
+    """Run ``steps`` steps, at most as many as there are inputs.
 
-    def body(step: int, carry: tuple[_State, Released]) -> tuple[_State, Released]:
-        state, released = carry
+    Guarantee
+    ---------
+    The mover of a step is a function of the first mover and of what earlier steps
+    released: it is handed nothing else.
+    """
+
+    def body(
+        step: int, carry: tuple[_State, Mover, Released]
+    ) -> tuple[_State, Mover, Released]:
+        state, mover, released = carry
         now = jax.tree.map(lambda leaf: leaf[step], inputs)
-        state, accepted = _step(model, test, mover, resident, state, now)
+        state, accepted = _step(model, test, dtype, resident, state, mover, now)
         row = Released(state.theta, accepted)
-        return state, jax.tree.map(
-            lambda all_, one: all_.at[step].set(one), released, row
-        )
+        released = jax.tree.map(lambda all_, one: all_.at[step].set(one), released, row)
+        return state, _adapted(mover, row), released
 
     room = jax.tree.map(
         lambda leaf: jnp.zeros((inputs.test.shape[0], *leaf.shape), leaf.dtype),
         Released(state.theta, jnp.zeros(inputs.test.shape[1], bool)),
     )
-    return jax.lax.fori_loop(0, steps, body, (state, room))
+    return jax.lax.fori_loop(0, steps, body, (state, mover, room))
+
+
+def _adapted(mover: Mover, row: Released) -> Mover:
+    """The mover of the next step, if it adapts to what was released."""
+    adapt = getattr(mover, "adapt", None)
+    if adapt is None:
+        return mover
+    return jax.tree.map(lambda new, old: new.astype(old.dtype), adapt(row), mover)
 
 
 def _step(
     model: Model,
     test: Test,
-    mover: Mover,
+    dtype: str,
     resident: Opened | None,
     state: _State,
+    mover: Mover,
     inputs: _Inputs,
 ) -> tuple[_State, jax.Array]:
     """One proposal and one test of every chain.
@@ -245,7 +267,7 @@ def _step(
     chain's bit alone; the memory depends on them and is not released.
     """
     theta, log_ratio = jax.vmap(partial(_propose, mover))(state.theta, inputs.proposal)
-    log_prior = jax.vmap(lambda point: _log_prior(model, point))(theta)
+    log_prior = jax.vmap(lambda point: _log_prior(model, point, dtype))(theta)
     public = log_prior.astype(jnp.float64) - state.log_prior + log_ratio
     read = inputs.batch if resident is None else resident
     move = Move(state.theta, theta, public, inputs.test)
@@ -262,8 +284,7 @@ def _propose(mover: Mover, theta: Any, words: jax.Array) -> tuple[Any, jax.Array
     return proposed, jnp.where(jnp.all(finite), log_ratio, jnp.nan)
 
 
-def _log_prior(model: Model, theta: Any) -> jax.Array:
-    dtype = dtype_of(theta)
+def _log_prior(model: Model, theta: Any, dtype: str) -> jax.Array:
     with jax.enable_x64(is_double(dtype)):
         return as_float(model.log_prior(theta), dtype)
 
