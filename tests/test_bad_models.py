@@ -169,7 +169,6 @@ def test_models(run: Callable[..., object], model: Any, parts: list[str]) -> Non
         ((log_likelihood, log_prior, {}), ["initial holds no parameter"]),
         ((log_likelihood, log_prior, "0"), ["initial holds '0'", "real number"]),
         ((log_likelihood, log_prior, {"a": 1j}), ["initial holds 1j", "real number"]),
-        ((log_likelihood, log_prior, True), ["initial holds True", "real number"]),
     ],
 )
 def test_making_a_model(arguments: tuple, parts: list[str]) -> None:

@@ -131,10 +131,9 @@ class Line(NamedTuple):
     ("initial", "read", "names"),
     [
         (0.0, lambda t: t, {"theta": ()}),
-        (0, lambda t: t, {"theta": ()}),
         (np.zeros(3), lambda t: t.sum(), {"theta": (3,)}),
         (jnp.zeros((2, 2)), lambda t: t.sum(), {"theta": (2, 2)}),
-        ({"a": 0.0, "b": 1}, lambda t: t["a"] * t["b"], {"a": (), "b": ()}),
+        ({"a": 0.0, "b": 1.0}, lambda t: t["a"] * t["b"], {"a": (), "b": ()}),
         ((0.0, np.zeros(2)), lambda t: t[0] + t[1].sum(), {"0": (), "1": (2,)}),
         ([0.0, 0.0], lambda t: t[0] + t[1], {"0": (), "1": ()}),
         (Line(0.0, 0.0), lambda t: t.slope + t.centre, {"slope": (), "centre": ()}),

@@ -62,7 +62,7 @@ def test_a_model_without_parameters_is_refused(initial):
         Model(good_likelihood, good_prior, initial)
 
 
-@pytest.mark.parametrize("leaf", ["a", True, 1j, np.array(["a"]), object()])
+@pytest.mark.parametrize("leaf", ["a", 1j, np.array(["a"]), object()])
 def test_a_parameter_that_is_no_number_is_refused(leaf):
     with pytest.raises(InputError, match="must be a real number"):
         Model(good_likelihood, good_prior, {"mean": 0.0, "other": leaf})

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, NoReturn, Protocol
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
 from dpmcmc.model import Model
 from dpmcmc.private.acceptance import Move, Test
@@ -104,17 +105,17 @@ class Chains:
         chunk: int,
         devices: list[jax.Device],
     ) -> None:
-        self._model, self._mover, self._tape = model, mover, tape.claim()
-        self._dtype, self._chains = dtype, len(jax.tree.leaves(start)[0])
+        self._model, self._dtype, self._tape = model, dtype, tape.claim()
+        self._chains = len(jax.tree.leaves(start)[0])
         # the only step of a loop would be compiled, and so rounded, in another way
         self._room, self._position = max(chunk, 2), 0
         with boundary_arithmetic():
             self._test, self._access = test.unseal(records, dtype, devices)
             self._words_a_proposal = _count_words(mover, start)
+            self._placement = _placement(self._access.resident, devices)
+            theta = jax.device_put(start, self._placement)
             resident = self._access.resident
-            # Where no records are resident, θ says where a step is computed.
-            theta = start if resident else jax.device_put(start, devices[0])
-            self._state = _initial_state(model, self._test, dtype, resident, theta)
+            self._keep(_initial_state(model, self._test, dtype, resident, theta), mover)
 
     def advance(self, steps: int) -> Released:
         """Run ``steps`` steps of every chain and release what they decided."""
@@ -151,7 +152,7 @@ class Chains:
 
     def _run_chunk(self, steps: int, inputs: "Future[_Inputs]") -> Released:
         with boundary_arithmetic():
-            self._state, self._mover, released = _advance(
+            state, mover, released = _advance(
                 self._model,
                 self._test,
                 self._dtype,
@@ -161,9 +162,21 @@ class Chains:
                 inputs.result(),
                 steps,
             )
+            self._keep(state, mover)
             if steps == self._room:
                 return released
             return jax.tree.map(lambda leaf: leaf[:steps], released)
+
+    def _keep(self, state: _State, mover: Mover) -> None:
+        """Hold the state for the next chunk, in one place.
+
+        The compiler puts what it returns where it likes; from another place, the
+        next chunk would be compiled anew.
+        """
+        theta, log_prior, self._mover = jax.device_put(
+            (state.theta, state.log_prior, mover), self._placement
+        )
+        self._state = _State(theta, log_prior, state.memory)
 
     def _inputs(self, start: int, steps: int) -> _Inputs:
         """What steps ``start`` to ``start + steps`` read, padded to a whole chunk."""
@@ -188,6 +201,13 @@ class Chains:
                 read(Stream.TEST, 1)[..., 0],
                 jax.tree.map(pad, batch),
             )
+
+
+def _placement(resident: Opened | None, devices: list[jax.Device]) -> Sharding:
+    """Where points are: by all the records, or where a batch is computed."""
+    if resident is None:
+        return SingleDeviceSharding(devices[0])
+    return NamedSharding(resident.present.sharding.mesh, PartitionSpec())
 
 
 def _count_words(mover: Mover, theta: Any) -> int:
