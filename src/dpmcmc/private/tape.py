@@ -32,6 +32,8 @@ class Stream(enum.IntEnum):
     TEST = 2
     BATCH = 3
     REDRAW = 4
+    NOISE = 5
+    POINTS = 6
 
 
 class Tape:
