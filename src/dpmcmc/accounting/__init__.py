@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every step costs: events say what was released, accountants what it costs."""
 
+from dpmcmc.accounting.batch_gaussian import GaussianBatchSum, least_noise
 from dpmcmc.accounting.certify import (
     Certificate,
     certify_delta,
@@ -20,6 +21,7 @@ __all__ = [
     "BarkerBit",
     "Certificate",
     "GaussianBarkerBit",
+    "GaussianBatchSum",
     "GaussianDpEvent",
     "LogisticMinibatchBit",
     "MinibatchBit",
@@ -28,5 +30,6 @@ __all__ = [
     "certify_delta",
     "certify_epsilon",
     "largest_clip",
+    "least_noise",
     "most_steps",
 ]
