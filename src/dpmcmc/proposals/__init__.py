@@ -1,0 +1,32 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""Proposals: how a chain suggests its next point, without looking at any record."""
+
+from dpmcmc.proposals.asymmetric import Independence, LogNormalWalk
+from dpmcmc.proposals.base import Mover, Noise, Proposal, Proposed, reach_of
+from dpmcmc.proposals.blocks import Blocks
+from dpmcmc.proposals.bounded import BoundedWalk
+from dpmcmc.proposals.custom import Custom
+from dpmcmc.proposals.discrete import BitFlips, CategoricalWalk, IntegerWalk, Swap
+from dpmcmc.proposals.mixture import Mixture
+from dpmcmc.proposals.random_walk import PerCoordinate, RandomWalk
+
+__all__ = [
+    "BitFlips",
+    "Blocks",
+    "BoundedWalk",
+    "CategoricalWalk",
+    "Custom",
+    "Independence",
+    "IntegerWalk",
+    "LogNormalWalk",
+    "Mixture",
+    "Mover",
+    "Noise",
+    "PerCoordinate",
+    "Proposal",
+    "Proposed",
+    "RandomWalk",
+    "Swap",
+    "reach_of",
+]

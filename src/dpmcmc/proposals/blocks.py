@@ -1,0 +1,193 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""Blocks: a proposal of its own for each part of θ."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import jax
+
+from dpmcmc.errors import InputError
+from dpmcmc.proposals.base import (
+    Mover,
+    Noise,
+    Proposal,
+    Proposed,
+    Theta,
+    reach_of,
+    require_proposal,
+)
+from dpmcmc.proposals.leaves import leaf_name, pick
+from dpmcmc.proposals.mixture import choose, fit_part
+
+__all__ = ["AdaptingBlocksMover", "Blocks", "BlocksMover", "OneBlockMover"]
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Moves parts of θ by proposals of their own: how continuous and discrete mix.
+
+    Together: the parts move independently given θ, so the density of a move is the
+    product of theirs, and the log-density ratio is the sum. One at a time: a mixture
+    of proposals, each of which moves one block; see `Mixture`.
+
+    Parameters
+    ----------
+    parts
+        A proposal for each block, by its name: the key of a dictionary θ, or the
+        dotted path to any leaf or subtree of θ, such as "group.scale", as draws are
+        named. The proposal is fitted to that subtree alone. Every parameter is in one
+        block; None in place of a proposal keeps a block where it is.
+    together
+        Whether a move moves all blocks, or one, chosen uniformly. Choose one at a
+        time for discrete blocks: moving many at once is seldom accepted.
+    """
+
+    parts: Mapping[str, Proposal | None]
+    together: bool = True
+
+    def fit(self, theta: Theta) -> "BlocksMover | OneBlockMover":
+        """Find each block in θ, and fit its proposal to it."""
+        names, proposals = self._moving(theta)
+        blocks = [(f"the block {name!r}", proposals[name], name) for name in names]
+        subtrees = _split(theta, names)
+        if not self.together:
+            return OneBlockMover(
+                names,
+                tuple(fit_part(text, p, subtrees[name]) for text, p, name in blocks),
+            )
+        movers = tuple(
+            require_proposal(text, p).fit(subtrees[name]) for text, p, name in blocks
+        )
+        adapts = any(hasattr(mover, "adapt") for mover in movers)
+        return (AdaptingBlocksMover if adapts else BlocksMover)(names, movers)
+
+    def stopping_at(self, warmup: int) -> "Blocks":
+        """The same, with the end of learning settled for each block that adapts."""
+        settled = {
+            name: part.stopping_at(warmup) if hasattr(part, "stopping_at") else part
+            for name, part in self.parts.items()
+        }
+        return replace(self, parts=settled)
+
+    def reach(self, theta: Theta) -> float:
+        """How far all blocks move together, or the farthest that one of them moves."""
+        names, proposals = self._moving(theta)
+        subtrees = _split(theta, names)
+        reaches = [reach_of(proposals[name], subtrees[name]) for name in names]
+        if not self.together:
+            return max(reaches)
+        return math.nextafter(math.hypot(*reaches), math.inf)
+
+    def _moving(self, theta: Theta) -> tuple[tuple[str, ...], dict[str, Proposal]]:
+        """The blocks that move, once every parameter is known to be in one block."""
+        if not isinstance(self.parts, Mapping):
+            raise InputError(
+                f"parts is a {type(self.parts).__name__}; it must be a dictionary of a "
+                "proposal for each block of θ, by name."
+            )
+        found = dict(_places(theta, self.parts))
+        all_names = ", ".join(repr(name) for name in dict(_places(theta, ())))
+        for name in self.parts:
+            if name not in found:
+                raise InputError(
+                    f"there is a block {name!r}, but θ has the parameters {all_names}. "
+                    "Name each block by a parameter or by the path to several, once."
+                )
+        for name in found:
+            if name not in self.parts:
+                raise InputError(
+                    f"no block holds the parameter {name!r} of θ. Give it a proposal, "
+                    "or None to keep it where it starts."
+                )
+        moving = {name: part for name, part in self.parts.items() if part is not None}
+        if not moving:
+            raise InputError(
+                "no block has a proposal, so that nothing would move. Give one to at "
+                "least one block."
+            )
+        return tuple(moving), moving
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class BlocksMover:
+    """Moves each named block by its own mover, all together."""
+
+    names: tuple[str, ...] = field(metadata={"static": True})
+    movers: tuple[Mover, ...]
+
+    def propose(self, theta: Theta, noise: Noise) -> Proposed:
+        """Propose a point in which every block has moved."""
+        blocks = _split(theta, self.names)
+        moved = {
+            name: mover.propose(blocks[name], noise)
+            for name, mover in zip(self.names, self.movers, strict=True)
+        }
+        points = {name: proposed.theta for name, proposed in moved.items()}
+        log_ratio = sum(proposed.log_ratio for proposed in moved.values())
+        return Proposed(_join(theta, points), log_ratio)
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class AdaptingBlocksMover(BlocksMover):
+    """Moves all blocks together; those that adapt do so to their own part of θ."""
+
+    def adapt(self, released: Any) -> "AdaptingBlocksMover":
+        """Hand its block of the released points, and the bits, to each that adapts."""
+        blocks = _split(released.theta, self.names)
+        movers = tuple(
+            mover.adapt(released._replace(theta=blocks[name]))
+            if hasattr(mover, "adapt")
+            else mover
+            for name, mover in zip(self.names, self.movers, strict=True)
+        )
+        return replace(self, movers=movers)
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class OneBlockMover:
+    """Moves one of the named blocks, chosen uniformly."""
+
+    names: tuple[str, ...] = field(metadata={"static": True})
+    movers: tuple[Mover, ...]
+
+    def propose(self, theta: Theta, noise: Noise) -> Proposed:
+        """Let every block propose, each from words of its own, and move one."""
+        chosen = pick(noise.uniforms(1)[0], len(self.names))
+        blocks = _split(theta, self.names)
+        options = []
+        for name, mover in zip(self.names, self.movers, strict=True):
+            point, log_ratio = mover.propose(blocks[name], noise)
+            options.append(Proposed(_join(theta, {name: point}), log_ratio))
+        return choose(chosen, options)
+
+
+def _places(theta: Theta, names: Any) -> list[tuple[str, Any]]:
+    """Name and value of each place of θ: the subtrees named, and all other leaves."""
+    places, _ = _flatten(theta, names)
+    return [(leaf_name(path), part) for path, part in places]
+
+
+def _split(theta: Theta, names: tuple[str, ...]) -> dict[str, Any]:
+    """The subtrees of θ with the given names."""
+    return {name: part for name, part in _places(theta, names) if name in names}
+
+
+def _join(theta: Theta, parts: Mapping[str, Any]) -> Theta:
+    """θ with new subtrees in the named places."""
+    places, structure = _flatten(theta, parts)
+    kept = [parts.get(leaf_name(path), part) for path, part in places]
+    return jax.tree.unflatten(structure, kept)
+
+
+def _flatten(theta: Theta, names: Any) -> Any:
+    return jax.tree_util.tree_flatten_with_path(
+        theta,
+        is_leaf=lambda path, _: bool(path) and leaf_name(path) in names,
+        is_leaf_takes_path=True,
+    )
