@@ -1,0 +1,155 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""NumPyro: a model as its author wrote it, turned into a `Model` of one record."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import numpy as np
+
+from dpmcmc.adapters.arguments import bind
+from dpmcmc.adapters.densities import Densities
+from dpmcmc.adapters.layout import lay_out
+from dpmcmc.adapters.sites import Site
+from dpmcmc.adapters.synthetic import require_separate_records
+from dpmcmc.errors import InputError, require_count
+from dpmcmc.model import Model
+from dpmcmc.preparation import Preparation
+from dpmcmc.tracing import shape_of_result, show_shapes
+
+__all__ = ["from_numpyro"]
+
+_KEY = 0
+"""Seed of the public draws of the prior, whose median is where chains start."""
+
+
+def from_numpyro(
+    model: Callable[..., Any],
+    count: int,
+    one_record: Any,
+    *,
+    plate: str | None = None,
+    preparation: Preparation | None = None,
+    initial: Mapping[str, Any] | None = None,
+) -> Model:
+    """Turn a NumPyro model into a `Model`, from the shapes of the records alone.
+
+    The likelihood of a record is the product of the observed sites in the plate of
+    the records, with the model run on that record alone; discrete latents in the
+    plate are summed over. θ is a dict of the other latent sites, unconstrained, and
+    draws are shown on their own scale, with the deterministic sites that hold no
+    value of a record.
+
+    Parameters
+    ----------
+    model
+        A NumPyro model that takes the columns of the records by name. Public
+        arguments have defaults, or are bound with `functools.partial`.
+    count
+        The number of records.
+    one_record
+        The shape and dtype of one record: a dict of columns. Columns that the model
+        does not take are ignored.
+    plate
+        The name of the plate of the records; unless given, the one that holds all
+        observed sites.
+    preparation
+        What is done to a record before the model reads it.
+    initial
+        Where chains start: values of latent sites by name, on their own scale. The
+        others start at a median of draws of their prior.
+
+    Returns
+    -------
+    Model
+        With ``draw_prior`` if the latent sites can be drawn and no factor, mask or
+        scale changes their law, and with ``simulate`` if each observed site in the
+        plate reads a column as it is.
+
+    Raises
+    ------
+    InputError
+        If the model is not one of independent records given public parameters, or
+        something given does not fit it. No record is read.
+    """
+    count = require_count("count", count, "Give the number of records.")
+    if preparation is not None:
+        one_record = shape_of_result("preparation", preparation, one_record)
+    with jax.enable_x64(_is_wide(one_record)):
+        bound = bind(model, one_record)
+        layout = lay_out(bound, count, plate)
+        parts = Densities(bound, count, layout)
+        start = _start(parts, {} if initial is None else initial)
+        key = jax.random.key(0)
+        can_draw = layout.has_prior_law and _can_trace(parts.draw_prior, key)
+        can_simulate = layout.observed is not None and _can_trace(
+            parts.simulate, start, key, dict(bound.one)
+        )
+        adapted = Model(
+            log_likelihood=parts.log_likelihood,
+            log_prior=jax.jit(parts.log_prior),
+            initial=start,
+            transform=jax.jit(parts.show),
+            draw_prior=jax.jit(parts.draw_prior) if can_draw else None,
+            simulate=jax.jit(parts.simulate) if can_simulate else None,
+            preparation=preparation,
+        )
+        require_separate_records(adapted, parts)
+    return adapted
+
+
+def _is_wide(one_record: Any) -> bool:
+    """Whether a record holds 64-bit numbers, as in a chain of float64."""
+    return any(leaf.dtype.itemsize == 8 for leaf in jax.tree.leaves(one_record))
+
+
+def _can_trace(function: Callable[..., Any], *arguments: Any) -> bool:
+    """Whether all laws that a function draws from have a sampler."""
+    try:
+        jax.eval_shape(function, *arguments)
+    except Exception:  # a law without a sampler says so in several ways
+        return False
+    return True
+
+
+def _start(parts: Densities, initial: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """The starting point, unconstrained: the values given, else prior medians."""
+    latents = parts.layout.latents
+    given = {name: _value(name, initial[name], latents) for name in initial}
+    start, possible = jax.device_get(jax.jit(parts.start)(given, jax.random.key(_KEY)))
+    for name, is_possible in possible.items():
+        if not is_possible:
+            raise InputError(
+                f"initial has {name!r} outside the support of its prior. Give a value "
+                "that the prior allows."
+            )
+    density = float(jax.jit(parts.log_prior)(start))
+    if not np.isfinite(density):
+        raise InputError(
+            f"the log-density of the prior is {density} at the starting point "
+            f"{_shown(parts, start)}; it must be finite. Give initial={{name: value}} "
+            "with values inside the support, for some or all latent sites."
+        )
+    return dict(start)
+
+
+def _value(name: str, value: Any, latents: Mapping[str, Site]) -> np.ndarray:
+    if name not in latents:
+        raise InputError(
+            f"initial names {name!r}, which is no parameter of the model; its "
+            f"parameters are {', '.join(map(repr, latents))}."
+        )
+    site = latents[name]
+    array = np.asarray(value)
+    if array.dtype.kind not in "biuf" or array.shape != site.shape:
+        raise InputError(
+            f"initial has {name!r} as {show_shapes(value)}; it must be real numbers of "
+            f"shape {site.shape}, on the scale of the site."
+        )
+    return np.asarray(array, int if site.is_discrete else float)
+
+
+def _shown(parts: Densities, start: Mapping[str, Any]) -> str:
+    values = jax.device_get(jax.jit(parts.show)(start))
+    return ", ".join(f"{name} = {value}" for name, value in values.items())

@@ -1,0 +1,94 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""Synthetic records: made-up numbers on which a model shows whether it mixes records.
+
+The likelihood that runs is that of one record alone, whatever the model does; so this
+check guards the meaning of the posterior, not its privacy. It reads no real record.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dpmcmc.adapters.arguments import Bound
+from dpmcmc.adapters.densities import Densities
+from dpmcmc.errors import InputError
+from dpmcmc.model import Model
+
+__all__ = ["require_separate_records"]
+
+_TOGETHER = 3
+"""Records that are evaluated together, and each alone."""
+
+_TOLERANCE = 1e-3
+"""Largest relative difference that the arithmetic of float32 explains."""
+
+Maker = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
+
+_FLOATS: tuple[Maker, ...] = (
+    lambda rng, shape: rng.uniform(0.1, 0.9, shape),
+    lambda rng, shape: rng.normal(size=shape),
+    lambda rng, shape: rng.integers(1, 4, shape).astype(float),
+)
+"""Floats in the hope that a likelihood is finite there: a share, any real, a count."""
+
+
+def require_separate_records(model: Model, parts: Densities) -> None:
+    """Refuse a model in which the likelihood of a record depends on other records.
+
+    On synthetic records, the log-likelihood of each is computed from a run of the
+    model on all of them, and from runs on each alone; the two must agree. Where the
+    model's observed columns can be drawn, they are.
+
+    Raises
+    ------
+    InputError
+        If they differ.
+    """
+
+    def both(theta: Any, columns: Any) -> tuple[jax.Array, jax.Array]:
+        together = parts.log_likelihoods(parts.constrain(theta), columns, _TOGETHER)
+        alone = jax.vmap(lambda record: parts.log_likelihood(theta, record))(columns)
+        return together, alone
+
+    compared = jax.jit(both)
+    for attempt, floats in enumerate(_FLOATS):
+        rng = np.random.default_rng(attempt)
+        theta = {name: _near(value, rng) for name, value in model.initial.items()}
+        columns = _columns(parts.bound, rng, floats)
+        if model.simulate is not None:
+            keys = jax.random.split(jax.random.key(attempt), _TOGETHER)
+            columns = jax.vmap(model.simulate, (None, 0, 0))(theta, keys, columns)
+        together, alone = map(np.asarray, compared(theta, columns))
+        if not np.allclose(together, alone, _TOLERANCE, _TOLERANCE, equal_nan=True):
+            raise InputError(
+                "the likelihood of a record depends on the other records: the model "
+                "gives a synthetic record another log-likelihood alone than among "
+                f"{_TOGETHER}. Inside the plate, use what belongs to one record: no "
+                "mean over records, not their number, and observations of the shape of "
+                "their distribution. Bind public numbers with functools.partial."
+            )
+
+
+def _near(value: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A point near the start; discrete values stay where they are."""
+    if value.dtype.kind != "f":
+        return value
+    return np.asarray(value + rng.normal(0, 0.5, value.shape), value.dtype)
+
+
+def _columns(
+    bound: Bound, rng: np.random.Generator, floats: Maker
+) -> dict[str, jax.Array]:
+    made: Mapping[str, np.ndarray] = {
+        name: floats(rng, leaf.shape)
+        if jnp.issubdtype(leaf.dtype, jnp.floating)
+        else rng.integers(0, 2, leaf.shape)
+        for name, leaf in bound.shapes(_TOGETHER).items()
+    }
+    return {
+        name: jnp.asarray(made[name], leaf.dtype) for name, leaf in bound.one.items()
+    }
