@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Log-likelihoods in plain Python: what JAX cannot trace, one record at a time."""
 
+import threading
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,21 +17,28 @@ from dpmcmc.errors import InputError
 
 __all__ = ["PythonFunction"]
 
+_ONE_AT_A_TIME = threading.RLock()
+"""Python's warning filters belong to the process, not to a thread."""
+
 
 @dataclass(frozen=True)
 class PythonFunction:
     """A log-likelihood that JAX cannot trace: a simulator, a table, a fitted scorer.
 
-    It is called in Python for one record at a time, at every step: thousands of times
-    slower than a traced one. Nothing that it does with a record can be checked, so
-    the guarantee holds only if it keeps and shows nothing.
+    It is called in Python for one record at a time, at every step: far slower than
+    a traced one (see ``docs/models.md``). What it does with a record cannot be
+    checked, so the guarantee holds only if it shows and keeps nothing, and if nobody
+    who must not know a record can see how long it takes.
 
     Parameters
     ----------
     function
         ``function(theta, record)``: the log-likelihood of one record, from NumPy
-        arrays. Where it raises, or returns anything but one real number, the record
-        counts for nothing at that point: an error would tell of the record.
+        arrays that are its own to change. It must return the same number whenever it
+        is given the same arguments. Where it raises, or returns anything but one
+        real number, the record counts for nothing at that point: an error would
+        tell of the record. Only ``KeyboardInterrupt`` ends a run. It is also called
+        on records of zeros that fill the last block, and must not call JAX.
     """
 
     function: Callable[[Any, Any], Any]
@@ -39,7 +47,7 @@ class PythonFunction:
         if not callable(self.function):
             raise InputError(
                 f"function is a {type(self.function).__name__}; it must be a function "
-                "of theta and of one record."
+                "of theta and of one record. Pass the function itself, not its result."
             )
 
     def __call__(self, theta: Any, record: Any) -> jax.Array:
@@ -47,8 +55,8 @@ class PythonFunction:
 
         Guarantee
         ---------
-        The function is called with one record in each call. Whatever it raises or
-        warns of, the call returns one number, NaN if there is none.
+        The function is called with one record in each call, however many axes vmap
+        adds, and entry i of the result is what the call on record i returned.
         """
         dtype = np.dtype(jnp.result_type(float))
         return jax.pure_callback(
@@ -60,11 +68,30 @@ class PythonFunction:
         )
 
     def _guarded(self, dtype: np.dtype, theta: Any, record: Any) -> np.ndarray:
+        """Call the function, and return one number whatever happens.
+
+        Guarantee
+        ---------
+        Whatever the function raises or warns of, one number is returned, NaN if
+        there is none, and nothing is shown. ``KeyboardInterrupt`` alone is raised
+        again, without its message and without the frames that hold the record.
+        """
+        interrupted = False
         try:
-            with warnings.catch_warnings(), np.errstate(all="ignore"):
-                warnings.simplefilter("ignore")
-                theta, record = jax.tree.map(np.asarray, (theta, record))
-                value = np.asarray(self.function(theta, record))
-                return value.astype(dtype).reshape(())
-        except Exception:
-            return np.asarray(np.nan, dtype)
+            with (
+                _ONE_AT_A_TIME,
+                warnings.catch_warnings(action="ignore"),
+                np.errstate(all="ignore"),
+            ):
+                value = np.asarray(
+                    self.function(*jax.tree.map(np.array, (theta, record)))
+                )
+                if value.dtype.kind in "fiub" and value.size == 1:
+                    return value.astype(dtype).reshape(())
+        except KeyboardInterrupt:
+            interrupted = True
+        except BaseException:  # an exit, too, would tell of the record
+            pass
+        if interrupted:
+            raise KeyboardInterrupt
+        return np.asarray(np.nan, dtype)
