@@ -96,7 +96,7 @@ def prepare(
     with jax.enable_x64(dtype == "float64"):
         start = _start(model, dtype)
         check_model(model, start, records.shape_of_one(dtype))
-        mover = _mover(proposal, start)
+        mover = _mover(proposal, start, warmup)
         _names(_shown(model, start))
     return Run(
         model,
@@ -252,14 +252,18 @@ class _NoNoise:
     uniforms = normals
 
 
-def _mover(proposal: Proposal, start: Any) -> Mover:
-    """Fit a proposal to θ, and refuse one whose points are not like θ."""
+def _mover(proposal: Proposal, start: Any, warmup: int) -> Mover:
+    """Fit a proposal to θ, and refuse one whose points are not like θ.
+
+    One that adapts and does not say until when adapts during the warm-up.
+    """
     if isinstance(proposal, type) or not callable(getattr(proposal, "fit", None)):
         raise InputError(
             f"proposal is a {type(proposal).__name__}; it must be a proposal, such as "
             "dpmcmc.RandomWalk(scale=0.1)."
         )
-    mover = proposal.fit(start)
+    settle = getattr(proposal, "stopping_at", None)
+    mover = (proposal if settle is None else settle(warmup)).fit(start)
     proposed, log_ratio = shape_of_result("proposal", partial(_propose, mover), start)
     if _shapes(proposed) != _shapes(start) or _shapes(log_ratio) != _shapes(0.0):
         raise InputError(

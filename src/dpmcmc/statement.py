@@ -31,6 +31,10 @@ class Statement:
         How many records the likelihood counts for, N₀; ``records`` if not tempered.
     accountant
         Which accountant proved the guarantee.
+    start
+        What was released to find the start, in words; empty if nothing was.
+    prepared
+        What was done to each record before it was read, in words.
     not_private_because
         Why the result is not private; empty for a private result.
     notes
@@ -51,6 +55,8 @@ class Statement:
     not_private_because: tuple[str, ...]
     notes: tuple[str, ...]
     version: str
+    start: str = ""
+    prepared: tuple[str, ...] = ()
 
     @property
     def is_private(self) -> bool:
@@ -87,7 +93,7 @@ class Statement:
     def from_json(cls, text: str) -> "Statement":
         """Read what `to_json` wrote."""
         fields = json.loads(text)
-        for name in ("not_private_because", "notes"):
+        for name in ("not_private_because", "notes", "prepared"):
             fields[name] = tuple(fields[name])
         if fields["epsilon"] is None:
             fields["epsilon"] = math.inf
@@ -100,8 +106,10 @@ class Statement:
             "(differential privacy, proven).",
             f"Protected: any one of the {self.records:,} records, against substitution "
             "by any other record. The number of records is public.",
+            *([f"Released first: {self.start}."] if self.start else []),
             f"Released: {bits:,} accept-or-reject bits ({_plural(self.chains, 'chain')}"
             f" of {_plural(self.steps, 'step')}), each {self.decided}.",
+            *self._prepared_lines(),
             *self._tempered_lines(),
             f"Accountant: {self.accountant}. Rounding of floating-point numbers is "
             "paid for in δ. Randomness: ChaCha20, keyed by the operating system.",
@@ -115,8 +123,14 @@ class Statement:
             f"NOT PRIVATE: {'; '.join(self.not_private_because)}.",
             "This result carries no privacy guarantee. Do not release it if the "
             f"{self.records:,} records are sensitive.",
+            *self._prepared_lines(),
             *self._tempered_lines(),
         ]
+
+    def _prepared_lines(self) -> list[str]:
+        if not self.prepared:
+            return []
+        return [f"Prepared, each record by itself: {'; '.join(self.prepared)}."]
 
     def _tempered_lines(self) -> list[str]:
         if not self.is_tempered:

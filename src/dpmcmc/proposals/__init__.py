@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Proposals: how a chain suggests its next point, without looking at any record."""
 
+from dpmcmc.proposals.adaptive import Adaptive, best_acceptance, best_scale
 from dpmcmc.proposals.asymmetric import Independence, LogNormalWalk
 from dpmcmc.proposals.base import Mover, Noise, Proposal, Proposed, reach_of
 from dpmcmc.proposals.blocks import Blocks
@@ -12,6 +13,7 @@ from dpmcmc.proposals.mixture import Mixture
 from dpmcmc.proposals.random_walk import PerCoordinate, RandomWalk
 
 __all__ = [
+    "Adaptive",
     "BitFlips",
     "Blocks",
     "BoundedWalk",
@@ -28,5 +30,7 @@ __all__ = [
     "Proposed",
     "RandomWalk",
     "Swap",
+    "best_acceptance",
+    "best_scale",
     "reach_of",
 ]
