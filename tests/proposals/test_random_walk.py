@@ -9,12 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
+from words import FALSE_ALARM, moves
 
 from dpmcmc.errors import InputError
-from dpmcmc.proposals import RandomWalk
+from dpmcmc.proposals import PerCoordinate, RandomWalk
 
 THETA = {"a": jnp.float32(1.0), "b": jnp.array([2.0, 3.0], jnp.float32)}
-FALSE_ALARM = 1e-6
 
 
 class Given:
@@ -176,3 +176,44 @@ def test_a_move_that_the_precision_cannot_hold_is_refused(scale):
     assert "in float32 it must be from" in refusal(scale)
     with jax.enable_x64(True):
         RandomWalk(scale).fit(jnp.zeros(3))
+
+
+@pytest.mark.parametrize("proposal", [RandomWalk(0.1), PerCoordinate(0.1)])
+@pytest.mark.parametrize(
+    ("theta", "shown"),
+    [
+        ({"a": jnp.float32(0), "k": jnp.int32(0)}, "θ holds k: int32[scalar]"),
+        ({"g": {"bits": jnp.zeros(3, bool)}}, "θ holds g.bits: bool[3]"),
+        (jnp.zeros(2, jnp.int32), "θ holds θ: int32[2]"),
+    ],
+    ids=["whole", "boolean", "bare"],
+)
+def test_discrete_parameters_are_refused(proposal, theta, shown):
+    with pytest.raises(InputError) as caught:
+        proposal.fit(theta)
+    for part in ("moves real parameters", shown, "Write 0.0", "Blocks"):
+        assert part in str(caught.value)
+
+
+def test_one_coordinate_moves_at_a_time():
+    """Chi-square of the places, Kolmogorov–Smirnov of the moves of each: 4 tests."""
+    count, scales = 100_000, np.array([0.5, 0.1, 3.0])
+    walk = PerCoordinate({"a": 0.5, "b": [0.1, 3.0]})
+    proposed, log_ratio = moves(walk, THETA, count, seed=91)
+    assert not np.any(log_ratio)
+    new = np.column_stack([proposed["a"], proposed["b"]]).astype(np.float64)
+    moved = new - [1.0, 2.0, 3.0]
+    assert np.all(np.count_nonzero(moved, axis=1) <= 1)
+    counts = np.count_nonzero(moved, axis=0)
+    assert counts.sum() > count * 0.999  # a tiny move may round to none
+    assert stats.chisquare(counts).pvalue > FALSE_ALARM / 4
+    for column, scale in zip(moved.T, scales, strict=True):
+        z = column[column != 0] / scale
+        assert stats.kstest(z, stats.norm.cdf).pvalue > FALSE_ALARM / 4
+
+
+def test_per_coordinate_scales_are_checked():
+    with pytest.raises(InputError, match=r"scale is float32\[3×3\], but θ is \{a"):
+        PerCoordinate(np.eye(3, dtype=np.float32)).fit(THETA)
+    with pytest.raises(InputError, match="in float32 it must be from"):
+        PerCoordinate(1e-60).fit(THETA)

@@ -66,10 +66,9 @@ class Blocks:
 
     def stopping_at(self, warmup: int) -> "Blocks":
         """The same, with the end of learning settled for each block that adapts."""
-        settled = {
-            name: part.stopping_at(warmup) if hasattr(part, "stopping_at") else part
-            for name, part in self.parts.items()
-        }
+        if not isinstance(self.parts, Mapping):
+            return self  # to be refused by fit
+        settled = {name: _settled(part, warmup) for name, part in self.parts.items()}
         return replace(self, parts=settled)
 
     def reach(self, theta: Theta) -> float:
@@ -165,6 +164,10 @@ class OneBlockMover:
             point, log_ratio = mover.propose(blocks[name], noise)
             options.append(Proposed(_join(theta, {name: point}), log_ratio))
         return choose(chosen, options)
+
+
+def _settled(part: Any, warmup: int) -> Any:
+    return part.stopping_at(warmup) if hasattr(part, "stopping_at") else part
 
 
 def _places(theta: Theta, names: Any) -> list[tuple[str, Any]]:
