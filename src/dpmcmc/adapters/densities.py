@@ -12,24 +12,38 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from numpyro import infer
 
 from dpmcmc.adapters.arguments import Bound
 from dpmcmc.adapters.layout import Layout, combinations
 from dpmcmc.adapters.sites import Message, log_density, run, support_of, transform_of
 
-__all__ = ["Densities"]
+__all__ = ["Densities", "Start"]
 
 Theta = Mapping[str, Any]
 """Unconstrained values of the latent sites outside the plate; discrete ones as is."""
 
-_PRIOR_POINTS = 101
-"""Draws of the prior whose median is where chains start."""
+
+class Start(NamedTuple):
+    """Where chains start, unconstrained.
+
+    Attributes
+    ----------
+    theta
+        The point.
+    is_possible
+        Whether each value given by the user is in the support of its site.
+    log_prior
+        The log-density of the prior there.
+    """
+
+    theta: dict[str, Any]
+    is_possible: dict[str, Any]
+    log_prior: Any
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,10 +81,10 @@ class Densities:
         # A scope puts a slash into names, which no file of draws can hold.
         return {name.replace("/", "."): trace[name]["value"] for name in names}
 
-    def start(self, given: Theta, key: jax.Array) -> tuple[dict[str, Any], Any]:
-        """A public place to start: the given values, else medians of the prior.
+    def start(self, given: Theta, key: jax.Array) -> "Start":
+        """A public place to start: the values given, else the centre of the prior.
 
-        Returns the point, unconstrained, and whether each value given is possible.
+        Discrete values that are not given are drawn.
         """
 
         def value_of(site: Message) -> Any:
@@ -78,14 +92,15 @@ class Densities:
                 return support_of(site)[0]
             if site["name"] in given:
                 return given[site["name"]]
-            return infer.init_to_median(site, num_samples=_PRIOR_POINTS)
+            return None if site["fn"].is_discrete else _centre(site)
 
         trace = run(self.bound, self.bound.blanks(self.count), value_of, key)
         possible = {
             name: jnp.all(trace[name]["fn"].support(trace[name]["value"]))
             for name in given
         }
-        return self._unconstrain(trace), possible
+        theta = self._unconstrain(trace)
+        return Start(theta, possible, self.log_prior(theta))
 
     def draw_prior(self, key: jax.Array) -> dict[str, Any]:
         """Draw θ from the prior."""
@@ -196,6 +211,18 @@ class Densities:
             if frame.name == self.layout.plate
         ]
         return int(axis)
+
+
+def _centre(site: Message) -> jax.Array:
+    """The mean of a continuous site, or where there is none, the transform of zero."""
+    law, transform = site["fn"], transform_of(site)
+    shape = law.shape(site["kwargs"]["sample_shape"])
+    zero = jnp.zeros(transform.inverse_shape(shape))
+    try:
+        mean = transform.inv(jnp.broadcast_to(law.mean, shape))
+    except NotImplementedError:
+        return transform(zero)
+    return transform(jnp.where(jnp.all(jnp.isfinite(mean)), mean, zero))
 
 
 def _measure(site: Message, value: Any) -> jax.Array:

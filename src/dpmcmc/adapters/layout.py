@@ -70,10 +70,7 @@ def lay_out(bound: Bound, count: int, plate: str | None) -> Layout:
     chosen = _named(whole, plate) if plate else _found(whole, bound, count)
     _require_observed(whole, bound, chosen)
     require_size(chosen, whole.plates[chosen], count)
-    few = [outline(bound, size, chosen) for size in (1, 2)]
-    for size, part in enumerate(few, start=1):
-        _require_same_sites(whole, part, size)
-        require_size(chosen, part.plates[chosen], size)
+    few = [_few(bound, size, chosen, whole) for size in (1, 2)]
     _require_no_subsampling(whole)
     for name, site in whole.sites.items():
         if chosen in site.plates:
@@ -204,6 +201,14 @@ def _no_observed(bound: Bound) -> str:
     )
 
 
+def _few(bound: Bound, size: int, plate: str, whole: Outline) -> Outline:
+    """The model traced with a few of the records, and found to be the same."""
+    part = outline(bound, size, plate)
+    _require_same_sites(whole, part, size)
+    require_size(plate, part.plates[plate], size)
+    return part
+
+
 def _require_same_sites(whole: Outline, part: Outline, size: int) -> None:
     unlike = {*whole.sites, *whole.plates} ^ {*part.sites, *part.plates}
     if unlike:
@@ -229,8 +234,8 @@ def _require_finite(name: str, site: Site, bound: Bound) -> None:
         return
     if not site.is_discrete:
         absent = (
-            f" (Or is it meant to be observed? The arguments {_listed(bound.left_out)} "
-            "have no column.)"
+            f" If it is meant to be observed: the arguments {_listed(bound.left_out)} "
+            "have no column."
             if bound.left_out
             else ""
         )

@@ -20,9 +20,6 @@ from dpmcmc.tracing import shape_of_result, show_shapes
 
 __all__ = ["from_numpyro"]
 
-_KEY = 0
-"""Seed of the public draws of the prior, whose median is where chains start."""
-
 
 def from_numpyro(
     model: Callable[..., Any],
@@ -58,7 +55,7 @@ def from_numpyro(
         What is done to a record before the model reads it.
     initial
         Where chains start: values of latent sites by name, on their own scale. The
-        others start at a median of draws of their prior.
+        others start at the mean of their prior, where it has one.
 
     Returns
     -------
@@ -114,24 +111,23 @@ def _can_trace(function: Callable[..., Any], *arguments: Any) -> bool:
 
 
 def _start(parts: Densities, initial: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """The starting point, unconstrained: the values given, else prior medians."""
+    """The starting point, unconstrained, with the values that are given."""
     latents = parts.layout.latents
     given = {name: _value(name, initial[name], latents) for name in initial}
-    start, possible = jax.device_get(jax.jit(parts.start)(given, jax.random.key(_KEY)))
-    for name, is_possible in possible.items():
+    start = jax.device_get(jax.jit(parts.start)(given, jax.random.key(0)))
+    for name, is_possible in start.is_possible.items():
         if not is_possible:
             raise InputError(
                 f"initial has {name!r} outside the support of its prior. Give a value "
                 "that the prior allows."
             )
-    density = float(jax.jit(parts.log_prior)(start))
-    if not np.isfinite(density):
+    if not np.isfinite(start.log_prior):
         raise InputError(
-            f"the log-density of the prior is {density} at the starting point "
-            f"{_shown(parts, start)}; it must be finite. Give initial={{name: value}} "
-            "with values inside the support, for some or all latent sites."
+            f"the log-density of the prior is {start.log_prior} at the starting point "
+            f"{_shown(parts, start.theta)}; it must be finite. Give initial={{name: "
+            "value}} with values inside the support, for some or all latent sites."
         )
-    return dict(start)
+    return dict(start.theta)
 
 
 def _value(name: str, value: Any, latents: Mapping[str, Site]) -> np.ndarray:

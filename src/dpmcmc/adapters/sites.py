@@ -139,14 +139,13 @@ def outline(bound: Bound, count: int, plate: str | None = None) -> Outline:
     """
     traced = _Traced(bound)
     shapes = bound.shapes(count)
-    try:
-        shape_of_result("the model", traced, shapes)
-    except InputError as error:
+    failure = _failure(traced, shapes)
+    if failure:
         _require_size(traced.seen, count, plate)
         raise InputError(
-            f"{error} Sizes other than the number of records are public: bind them as "
-            "whole numbers, with functools.partial."
-        ) from None
+            f"{failure} Sizes other than the number of records are public: bind them "
+            "as whole numbers, with functools.partial."
+        )
     _require_known_kinds(traced.seen)
     found = origins(traced, shapes)
     return Outline(
@@ -172,6 +171,15 @@ class _Traced:
             for name, site in trace.items()
             if site["type"] in _KINDS
         }
+
+
+def _failure(traced: _Traced, shapes: Mapping[str, Any]) -> str | None:
+    """What is wrong with a model that cannot be traced, in words."""
+    try:
+        shape_of_result("the model", traced, shapes)
+    except InputError as error:
+        return str(error)
+    return None
 
 
 _KINDS = ("sample", "deterministic")
@@ -267,8 +275,8 @@ def require_size(name: str, plate: Plate, count: int) -> None:
     """Refuse a plate of records that does not have their number as its size."""
     if plate.size != count:
         raise InputError(
-            f"the plate {name!r} has size {plate.size} in a model that is given "
-            f"{count} records. It must have the size of the columns, in any number: "
-            "the model is also run on one record alone. Write the size as the length "
-            "of a column, such as x.shape[0]."
+            f"the plate {name!r} has size {plate.size} when the model is given {count} "
+            f"record{'s' if count > 1 else ''}. Its size must be their number, as the "
+            "model is also run on one record alone. Write it as the length of a "
+            "column, such as x.shape[0]."
         )

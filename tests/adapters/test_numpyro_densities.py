@@ -1,0 +1,298 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""The likelihood and the prior of an adapted model are NumPyro's own."""
+
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpyro import distributions as dist
+from numpyro import handlers
+from numpyro.infer import log_likelihood
+from numpyro.infer.util import potential_energy
+from scipy import stats
+from zoo import COUNT, ZOO, Case, adapted, columns, near_start, shapes_of_one
+
+from dpmcmc.adapters import from_numpyro
+from dpmcmc.model import Model, check_model
+
+
+def own_log_likelihood(case: Case, latent: dict[str, Any]) -> np.ndarray:
+    """NumPyro's log-likelihood of each record, summed over the observed sites."""
+    batched = {name: jnp.asarray(value)[None] for name, value in latent.items()}
+    sites = jax.jit(partial(log_likelihood, case.reference))(batched, **columns(case))
+    return sum(np.asarray(site)[0] for site in sites.values())
+
+
+def by_record(model: Model, theta: Any, records: Any) -> np.ndarray:
+    each = jax.jit(jax.vmap(model.record_log_likelihood, (None, 0)))
+    return np.asarray(each(theta, records))
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_the_densities_are_those_of_numpyro(name):
+    """By record with `log_likelihood`, and all together with `potential_energy`.
+
+    In both precisions, compiled under vmap, by a model that passes the check.
+    """
+    case, model = ZOO[name], adapted(name)
+    for dtype, tolerance in (("float64", 1e-9), ("float32", 2e-4)):
+        with jax.enable_x64(dtype == "float64"):
+            theta, records = near_start(model, 1, dtype), columns(case, dtype)
+            check_model(model, theta, shapes_of_one(case.records, dtype))
+            found = by_record(model, theta, records)
+            latent = jax.jit(model.transform)(theta)
+            prior = np.asarray(jax.jit(model.log_prior)(theta))
+        assert found.shape == (COUNT,)
+        assert found.dtype == prior.dtype == dtype
+        if dtype == "float64":
+            with jax.enable_x64(True):
+                expected = own_log_likelihood(case, latent)
+                energy = jax.jit(partial(potential_energy, case.reference, ()))
+                joint = -energy(records, theta)
+        np.testing.assert_allclose(found, expected, tolerance, tolerance)
+        np.testing.assert_allclose(prior + found.sum(), joint, tolerance)
+
+
+@pytest.mark.parametrize("name", ["linear", "hierarchical", "multivariate_normal"])
+def test_draws_of_the_prior_are_shown_on_their_own_scale(name):
+    case, model = ZOO[name], adapted(name)
+    theta = jax.vmap(model.draw_prior)(jax.random.split(jax.random.key(1), 20))
+    shown = jax.vmap(model.transform)(theta)
+    seeded = handlers.seed(case.model, 0)
+    trace = handlers.trace(seeded).get_trace(**columns(case, "float32"))
+    for site in theta:
+        assert shown[site].shape[1:] == trace[site]["value"].shape
+        assert np.all(trace[site]["fn"].support(shown[site])), site
+    derived = {"effect"} if name == "hierarchical" else set()
+    assert set(shown) - set(theta) == derived
+
+
+def test_values_of_records_are_not_shown():
+    """A deterministic site in the plate has a value for each record; so has a copy."""
+
+    def model(x, y):
+        slope = numpyro.sample("slope", dist.Normal(0, 1))
+        numpyro.deterministic("largest", jnp.max(y))
+        numpyro.deterministic("number", jnp.zeros(y.shape[0]))
+        numpyro.deterministic("double", 2 * slope)
+        with numpyro.plate("records", x.shape[0]):
+            line = numpyro.deterministic("line", slope * x)
+            numpyro.sample("y", dist.Normal(line, 1), obs=y)
+
+    assert set(simple(model, "xy").transform({"slope": 1.0})) == {"slope", "double"}
+
+
+def simple(model: Any, names: str, count: int = 7, **settings: Any) -> Model:
+    """Adapt a model whose columns are plain numbers with one-letter names."""
+    one = {name: jax.ShapeDtypeStruct((), np.float32) for name in names}
+    return from_numpyro(model, count, one, **settings)
+
+
+# Discrete latents inside the plate.
+
+
+def two_stages(y):
+    """One latent depends on another, and an inner plate has two of it."""
+    rate = numpyro.sample("rate", dist.Beta(2, 2))
+    with numpyro.plate("records", y.shape[0], dim=-2):
+        first = numpyro.sample("first", dist.Categorical(jnp.array([0.2, 0.3, 0.5])))
+        with numpyro.plate("twice", 2, dim=-1):
+            second = numpyro.sample("second", dist.Bernoulli(rate / (1 + first)))
+            numpyro.sample("y", dist.Normal(second + 0.5 * first, 1.0), obs=y)
+
+
+def test_dependent_discrete_latents_are_summed_over():
+    one = {"y": jax.ShapeDtypeStruct((2,), np.float32)}
+    model = from_numpyro(two_stages, 7, one)
+    theta, y = {"rate": jnp.float32(0.4)}, np.array([0.7, -0.2])
+    rate = float(model.transform(theta)["rate"])
+    expected = 0.0
+    for first, weight in enumerate([0.2, 0.3, 0.5]):
+        chance = rate / (1 + first)
+        inner = [
+            (1 - chance) * stats.norm.pdf(part, 0.5 * first)
+            + chance * stats.norm.pdf(part, 1 + 0.5 * first)
+            for part in y
+        ]
+        expected += weight * np.prod(inner)
+    found = model.log_likelihood(theta, {"y": jnp.asarray(y, jnp.float32)})
+    np.testing.assert_allclose(found, np.log(expected), rtol=1e-5)
+
+
+@given(
+    st.lists(st.floats(-3, 3), min_size=3, max_size=3),
+    st.lists(st.floats(0.05, 1), min_size=3, max_size=3),
+    st.floats(-5, 5),
+)
+def test_summing_over_a_latent_is_the_mixture(centres, weights, value):
+    """For any centres, weights and record; all are data of one compiled model."""
+    theta = {"centre": jnp.asarray(centres, jnp.float32), "rest": jnp.zeros(2)}
+    record = {
+        "y": jnp.float32(value),
+        "w": jnp.asarray(np.array(weights) / np.sum(weights), jnp.float32),
+    }
+    summed, mixed = (float(f(theta, record)) for f in _mixtures())
+    assert summed == pytest.approx(mixed, rel=1e-4, abs=1e-4)
+
+
+_COMPILED: list[Any] = []
+
+
+def _mixtures() -> list[Any]:
+    if not _COMPILED:
+        one = {
+            "y": jax.ShapeDtypeStruct((), np.float32),
+            "w": jax.ShapeDtypeStruct((3,), np.float32),
+        }
+        for hidden in (True, False):
+
+            def model(y, w, hidden=hidden):
+                centre = numpyro.sample(
+                    "centre", dist.Normal(0, 1).expand([3]).to_event(1)
+                )
+                numpyro.sample("rest", dist.Dirichlet(jnp.ones(3)))
+                with numpyro.plate("records", y.shape[0]):
+                    part = dist.Categorical(w)
+                    if hidden:
+                        law = dist.Normal(centre[numpyro.sample("part", part)], 1)
+                    else:
+                        law = dist.MixtureSameFamily(part, dist.Normal(centre, 1))
+                    numpyro.sample("y", law, obs=y)
+
+            _COMPILED.append(jax.jit(from_numpyro(model, 9, one).log_likelihood))
+    return _COMPILED
+
+
+# Priors.
+
+
+def test_a_support_may_depend_on_another_parameter():
+    def model(y):
+        top = numpyro.sample("top", dist.Gamma(3, 1))
+        below = numpyro.sample("below", dist.Uniform(0, top))
+        with numpyro.plate("records", y.shape[0]):
+            numpyro.sample("y", dist.Normal(below, 1), obs=y)
+
+    with jax.enable_x64(True):
+        adapted = simple(model, "y")
+        theta = {"top": jnp.array(0.3), "below": jnp.array(-0.7)}
+        top = np.exp(0.3)
+        below = top / (1 + np.exp(0.7))
+        shown = adapted.transform(theta)
+        np.testing.assert_allclose([shown["top"], shown["below"]], [top, below])
+        jacobian = 0.3 + np.log(below * (top - below) / top)
+        expected = stats.gamma.logpdf(top, 3) - np.log(top) + jacobian
+        np.testing.assert_allclose(adapted.log_prior(theta), expected)
+        energy = potential_energy(model, (), {"y": jnp.zeros(7)}, theta)
+        records = {"y": jnp.zeros(7)}
+        total = adapted.log_prior(theta) + by_record(adapted, theta, records).sum()
+        np.testing.assert_allclose(total, -energy)
+
+
+def test_factors_and_public_observations_outside_the_plate_are_prior():
+    def model(y):
+        mean = numpyro.sample("mean", dist.Normal(0, 1))
+        numpyro.factor("pull", -((mean - 3) ** 2))
+        numpyro.sample("earlier study", dist.Normal(mean, 2), obs=1.5)
+        with numpyro.plate("records", y.shape[0]):
+            numpyro.sample("y", dist.Normal(mean, 1), obs=y)
+
+    adapted = simple(model, "y")
+    expected = stats.norm.logpdf(0.7) - 2.3**2 + stats.norm.logpdf(1.5, 0.7, 2)
+    np.testing.assert_allclose(adapted.log_prior({"mean": 0.7}), expected, rtol=1e-5)
+    assert adapted.draw_prior is None  # what the site draws is not the prior
+    assert adapted.simulate is not None
+
+
+def test_the_number_of_records_may_enter_the_prior():
+    """It is public; the likelihood of one record still sees the right value."""
+
+    def model(y):
+        edge = numpyro.sample("edge", dist.Uniform(0, y.shape[0]))
+        with numpyro.plate("records", y.shape[0]):
+            numpyro.sample("y", dist.Normal(edge, 1), obs=y)
+
+    adapted = simple(model, "y", count=10)
+    theta = {"edge": jnp.float32(0.0)}
+    assert adapted.transform(theta)["edge"] == 5
+    found = adapted.log_likelihood(theta, {"y": jnp.float32(4.0)})
+    np.testing.assert_allclose(found, stats.norm.logpdf(4, 5), rtol=1e-5)
+
+
+def test_a_discrete_parameter_stays_as_it_is():
+    def model(y):
+        is_in = numpyro.sample("is_in", dist.Bernoulli(0.3).expand([2]).to_event(1))
+        which = numpyro.sample("which", dist.Categorical(jnp.array([0.2, 0.3, 0.5])))
+        with numpyro.plate("records", y.shape[0]):
+            numpyro.sample("y", dist.Normal(jnp.sum(is_in) + which, 1), obs=y)
+
+    adapted = simple(model, "y")
+    assert all(value.dtype.kind == "i" for value in adapted.initial.values())
+    theta = {"is_in": jnp.array([1, 0]), "which": jnp.array(2)}
+    np.testing.assert_allclose(adapted.log_prior(theta), np.log(0.3 * 0.7 * 0.5), 1e-5)
+    np.testing.assert_allclose(
+        adapted.log_likelihood(theta, {"y": jnp.float32(1.0)}),
+        stats.norm.logpdf(1, 3),
+        rtol=1e-5,
+    )
+    for outside in ({"which": jnp.array(3)}, {"is_in": jnp.array([2, 0])}):
+        assert adapted.log_prior({**theta, **outside}) == -np.inf
+
+
+def test_an_improper_prior_cannot_be_drawn_from_but_can_be_used():
+    def model(y):
+        law = dist.ImproperUniform(dist.constraints.positive, (), ())
+        sd = numpyro.sample("sd", law)
+        with numpyro.plate("records", y.shape[0]):
+            numpyro.sample("y", dist.Normal(0, sd), obs=y)
+
+    adapted = simple(model, "y")
+    assert adapted.draw_prior is None
+    np.testing.assert_allclose(adapted.log_prior({"sd": 0.4}), 0.4, rtol=1e-6)
+
+
+def test_scales_and_masks_weigh_the_likelihood():
+    def model(x, y):
+        mean = numpyro.sample("mean", dist.Normal(0, 1))
+        with (
+            numpyro.plate("records", y.shape[0]),
+            handlers.scale(scale=0.5),
+            handlers.mask(mask=x > 0),
+        ):
+            numpyro.sample("y", dist.Normal(mean, 1), obs=y)
+
+    adapted = simple(model, "xy")
+    records = {"x": jnp.array([1.0, -1.0]), "y": jnp.array([2.0, 2.0])}
+    found = by_record(adapted, {"mean": jnp.float32(0.5)}, records)
+    np.testing.assert_allclose(found, [0.5 * stats.norm.logpdf(1.5), 0.0], rtol=1e-5)
+
+
+def test_a_reparametrised_model_shows_the_site_as_it_was_written():
+    def model(y):
+        mean = numpyro.sample("mean", dist.Normal(3, 2))
+        with numpyro.plate("records", y.shape[0]):
+            numpyro.sample("y", dist.Normal(mean, 1), obs=y)
+
+    apart = numpyro.infer.reparam.LocScaleReparam(0)
+    adapted = simple(handlers.reparam(model, config={"mean": apart}), "y")
+    theta = {"mean_decentered": jnp.float32(0.5)}
+    assert set(adapted.initial) == set(theta)
+    assert adapted.transform(theta)["mean"] == 4.0
+
+
+def test_a_scoped_name_is_shown_without_its_slash():
+    def model(y):
+        with handlers.scope(prefix="inner"):
+            mean = numpyro.sample("mean", dist.Normal(0, 1))
+        with numpyro.plate("records", y.shape[0]):
+            numpyro.sample("y", dist.Normal(mean, 1), obs=y)
+
+    adapted = simple(model, "y")
+    assert set(adapted.transform(adapted.initial)) == {"inner.mean"}
