@@ -3,13 +3,14 @@
 """The privacy boundary: the only code that reads records.
 
 What is exported here is all that the rest of the library may use. Records go in
-sealed; released points and bits come out. Each function that the guarantee rests on
-has a Guarantee block, and a proof of the same name under ``docs/proofs``.
+sealed; released points, bits and noisy sums come out. Each function that the guarantee
+rests on has a Guarantee block, and a proof of the same name under ``docs/proofs``.
 """
 
 from dpmcmc.private.acceptance import FullData, Minibatch, Test
 from dpmcmc.private.chains import Chains, Released
 from dpmcmc.private.gaussian import BatchDecision, Noise
+from dpmcmc.private.gradients import Measure, NoisySums
 from dpmcmc.private.laws import Mixture
 from dpmcmc.private.ratios import Grid
 from dpmcmc.private.records import Records
@@ -20,9 +21,11 @@ __all__ = [
     "Chains",
     "FullData",
     "Grid",
+    "Measure",
     "Minibatch",
     "Mixture",
     "Noise",
+    "NoisySums",
     "Records",
     "Released",
     "Tape",
