@@ -1,0 +1,200 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""Climbing the evidence bound on noisy sums: everything here is already private.
+
+The mean of the guide climbs the noisy gradient by Adam. Where the bound is stationary
+in the covariance, the precision is minus the expected curvature of the log posterior,
+so that a running mean of noisy curvatures leads there. The same mean says how much a
+record tells of each coordinate, which sets the units in which records are clipped.
+What late steps found is averaged.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dpmcmc.variational.guides import GuideGradient, Points
+
+__all__ = ["Problem", "Sums", "climb"]
+
+_NEWEST = 0.02
+"""Weight of the newest curvature in the running mean, once it has run in."""
+
+_WIDEST = 0.1
+"""Largest deviation of the guide along the way, in units of the scale."""
+
+_CHANGE = 1.1
+"""By how much the units of a coordinate may change in a step."""
+
+
+class Sums(Protocol):
+    """Where noisy sums come from: `NoisySums`, known here by what is asked of it."""
+
+    def release(self, public: Any) -> np.ndarray:
+        """Release the noisy sum over the next batch."""
+        ...
+
+    def normals(self, count: int) -> np.ndarray:
+        """Read standard normal numbers for public use."""
+        ...
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The public side of a fit, in the coordinates of θ.
+
+    Attributes
+    ----------
+    gradient
+        What each record is asked.
+    log_prior
+        The log prior of θ.
+    start, scale
+        Where to start, and how far the answer may be from there.
+    dtype
+        The precision of the log-likelihood.
+    batch, tempered
+        How many records a sum is over, and how many the likelihood counts for.
+    steps, pairs, clip, learning_rate
+        As in `Variational`.
+    """
+
+    gradient: GuideGradient
+    log_prior: Callable[[Any], jax.Array]
+    start: np.ndarray
+    scale: np.ndarray
+    dtype: str
+    batch: int
+    tempered: float
+    steps: int
+    pairs: int
+    clip: float
+    learning_rate: float
+
+
+class _State(NamedTuple):
+    """The guide, and what is known of how much a record tells.
+
+    ``told`` is a running mean of minus the curvature of a record, and ``units`` the
+    entries of its diagonal that weigh the next derivatives.
+    """
+
+    mean: np.ndarray
+    covariance: np.ndarray
+    told: np.ndarray
+    units: np.ndarray
+    adam: Any
+
+
+def climb(
+    problem: Problem, sums: Sums, done: Callable[[int], object]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Run the steps and return mean and covariance, averaged over late steps.
+
+    ``done`` is called with 1 after each step.
+    """
+    size, steps = len(problem.start), problem.steps
+    normals = sums.normals(steps * problem.pairs * size)
+    normals = normals.reshape(steps, problem.pairs, size)
+    prior = _prior_derivatives(problem)
+    adam, ascend = _adam(problem)
+    units = 1 / problem.scale**2
+    covariance = np.diag((_WIDEST * problem.scale) ** 2)
+    state = _State(problem.start, covariance, np.diag(units), units, adam)
+    means, ascents, tolds = [], [], []
+    for step in range(steps):
+        public = _points(problem, state, normals[step])
+        noisy = sums.release(public) / problem.batch
+        slope, curvature = problem.gradient.read(noisy, public)
+        prior_slope, prior_curvature = prior(public)
+        ascent = slope + prior_slope / problem.tempered
+        move, adam = ascend(ascent, state.adam)
+        newest = max(1 / (step + 2), _NEWEST)
+        told = (1 - newest) * state.told - newest * curvature
+        means.append(state.mean)
+        ascents.append(ascent)
+        tolds.append(-curvature)
+        state = _State(
+            mean=state.mean + move,
+            covariance=_covariance(problem, told, prior_curvature, _WIDEST),
+            told=told,
+            units=np.clip(np.diag(told), state.units / _CHANGE, state.units * _CHANGE),
+            adam=adam,
+        )
+        done(1)
+    mean, ascent, told = (
+        np.mean(found[steps // 2 :], axis=0) for found in (means, ascents, tolds)
+    )
+    covariance = _covariance(problem, told, prior_curvature, 1.0)
+    return mean + problem.tempered * covariance @ ascent, covariance
+
+
+def _points(problem: Problem, state: _State, normals: np.ndarray) -> Points:
+    """Place the points of a step, in the precision of the log-likelihood."""
+    factor = np.linalg.cholesky(state.covariance)
+    moves = normals @ factor.T
+    thetas = np.concatenate([state.mean + moves, state.mean - moves])
+    radius = np.asarray(problem.clip * math.sqrt(len(state.mean)))
+    points = Points(thetas, 1 / np.sqrt(state.units), radius)
+    return Points(*(part.astype(problem.dtype) for part in points))
+
+
+def _units(told: np.ndarray, units: np.ndarray) -> np.ndarray:
+    """Follow what a record tells, but not at once, and not where that is negative."""
+    told_each = np.diag(told)
+    followed = np.clip(told_each, units / _CHANGE, units * _CHANGE)
+    return np.where(told_each > 0, followed, units)
+
+
+def _covariance(
+    problem: Problem, told: np.ndarray, prior_curvature: np.ndarray, widest: float
+) -> np.ndarray:
+    """The covariance of the guide, no wider than so many times the scale."""
+    precision = problem.tempered * told - prior_curvature
+    if not problem.gradient.full:
+        precision = np.diag(np.diag(precision))
+    scaled = precision * problem.scale * problem.scale[:, None]
+    values, vectors = np.linalg.eigh(np.nan_to_num(scaled))
+    inverse = (vectors / np.maximum(values, 1 / widest**2)) @ vectors.T
+    return inverse * problem.scale * problem.scale[:, None]
+
+
+def _prior_derivatives(
+    problem: Problem,
+) -> Callable[[Points], tuple[np.ndarray, np.ndarray]]:
+    """Return a function that gives slope and curvature of the log prior."""
+    compiled = jax.jit(
+        lambda public: problem.gradient.derivatives(problem.log_prior, public)
+    )
+
+    def derivatives(public: Points) -> tuple[np.ndarray, np.ndarray]:
+        with jax.enable_x64(problem.dtype == "float64"):
+            found = compiled(public)
+        slope, curvature = (np.asarray(part, np.float64) for part in found)
+        return slope, curvature
+
+    return derivatives
+
+
+def _adam(
+    problem: Problem,
+) -> tuple[Any, Callable[[np.ndarray, Any], tuple[np.ndarray, Any]]]:
+    """Return Adam's first state, and a function from a slope to the mean's move."""
+    import optax  # noqa: PLC0415 - slow to import
+
+    schedule = optax.cosine_decay_schedule(problem.learning_rate, problem.steps)
+    optimiser = optax.adam(schedule)
+    update = jax.jit(optimiser.update)
+
+    def ascend(slope: np.ndarray, state: Any) -> tuple[np.ndarray, Any]:
+        with jax.enable_x64(True):
+            move, state = update(-slope * problem.scale, state)
+        return np.asarray(move) * problem.scale, state
+
+    with jax.enable_x64(True):
+        return optimiser.init(jnp.asarray(problem.start, jnp.float64)), ascend
