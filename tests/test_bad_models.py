@@ -147,7 +147,9 @@ MODEL_ROWS = [
     ),
     pytest.param(None, ["model is a NoneType", "dpmcmc.Model"], id="no model"),
     pytest.param(
-        log_likelihood, ["model is a function", "dpmcmc.Model"], id="a bare function"
+        log_likelihood,
+        ["a NumPyro model takes columns by name", "named like the arguments"],
+        id="a bare function",
     ),
     pytest.param(Model, ["model is a type", "dpmcmc.Model"], id="a class"),
 ]
@@ -192,12 +194,14 @@ class Suggests:
 
 
 PROPOSAL_ROWS = [
+    pytest.param(
+        None, ["there is no proposal", "dpmcmc.RandomWalk(scale="], id="none at all"
+    ),
     *(
         pytest.param(
             value, [f"proposal is a {name};", "dpmcmc.RandomWalk(scale="], id=name
         )
         for name, value in [
-            ("NoneType", None),
             ("float", 0.1),
             ("str", "walk"),
             ("ndarray", np.eye(2)),

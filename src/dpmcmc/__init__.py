@@ -15,18 +15,24 @@ if TYPE_CHECKING:
         GaussianBarker,
         MinibatchBarker,
     )
+    from dpmcmc.adapters import from_numpyro
     from dpmcmc.errors import InputError
     from dpmcmc.model import Model
     from dpmcmc.planning import Plan, plan
     from dpmcmc.posterior import Posterior
+    from dpmcmc.preparation import Preparation
     from dpmcmc.private import Records
-    from dpmcmc.proposals import RandomWalk
+    from dpmcmc.proposals import Adaptive, BoundedWalk, RandomWalk
+    from dpmcmc.python_function import PythonFunction
     from dpmcmc.report.pictures import plot_posterior
     from dpmcmc.sampler import sample, sample_not_private
     from dpmcmc.statement import Statement
+    from dpmcmc.variational import Variational
 
 __all__ = [
+    "Adaptive",
     "Barker",
+    "BoundedWalk",
     "Coarsening",
     "GaussianBarker",
     "InputError",
@@ -34,9 +40,13 @@ __all__ = [
     "Model",
     "Plan",
     "Posterior",
+    "Preparation",
+    "PythonFunction",
     "RandomWalk",
     "Records",
     "Statement",
+    "Variational",
+    "from_numpyro",
     "plan",
     "plot_posterior",
     "sample",
@@ -48,13 +58,19 @@ _HOMES = {
     "Coarsening": "dpmcmc.acceptance",
     "GaussianBarker": "dpmcmc.acceptance",
     "MinibatchBarker": "dpmcmc.acceptance",
+    "from_numpyro": "dpmcmc.adapters",
     "InputError": "dpmcmc.errors",
     "Model": "dpmcmc.model",
     "Plan": "dpmcmc.planning",
     "Posterior": "dpmcmc.posterior",
+    "Preparation": "dpmcmc.preparation",
+    "Adaptive": "dpmcmc.proposals",
+    "BoundedWalk": "dpmcmc.proposals",
     "RandomWalk": "dpmcmc.proposals",
+    "PythonFunction": "dpmcmc.python_function",
     "Records": "dpmcmc.private",
     "Statement": "dpmcmc.statement",
+    "Variational": "dpmcmc.variational",
     "plan": "dpmcmc.planning",
     "plot_posterior": "dpmcmc.report.pictures",
     "sample": "dpmcmc.sampler",

@@ -3,7 +3,7 @@
 """The loop around the boundary: check a run, advance it in chunks, collect draws."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
 from typing import Any, Literal
@@ -19,9 +19,16 @@ from dpmcmc.private import Chains, Records, Released, Tape, Test
 from dpmcmc.progress import steps_bar
 from dpmcmc.proposals import Mover, Proposal
 from dpmcmc.statement import Statement
-from dpmcmc.tracing import is_double, shape_of_result, show_shapes
+from dpmcmc.tracing import is_double, shape_of_result, shapes_of, show_shapes
 
-__all__ = ["Precision", "Run", "prepare", "run_chains"]
+__all__ = [
+    "Precision",
+    "Run",
+    "chain_precision",
+    "prepare",
+    "run_chains",
+    "with_start",
+]
 
 Precision = Literal["float32", "float64"]
 
@@ -37,19 +44,29 @@ _BYTES_A_CHUNK = 2**26
 
 @dataclass(frozen=True)
 class Run:
-    """A run whose every setting has been checked; made by `prepare`."""
+    """A run whose every setting has been checked; made by `prepare`.
+
+    ``points`` is where the chains start, with a leading axis of chains; ``origin``
+    says it in words.
+    """
 
     model: Model
     records: Records
     proposal: Proposal
     mover: Mover
-    start: Any
+    points: Any
     dtype: Precision
     chains: int
     steps: int
     warmup: int
     chunk: int
     devices: tuple[jax.Device, ...]
+    origin: str
+
+    @property
+    def start(self) -> Any:
+        """Where the first chain starts."""
+        return jax.tree.map(lambda leaf: leaf[0], self.points)
 
 
 def prepare(
@@ -59,7 +76,7 @@ def prepare(
     chains: int,
     steps: int | None,
     warmup: int | None,
-    precision: Precision | None,
+    dtype: Precision,
     devices: Sequence[jax.Device] | None,
     chunk: int | None,
     test: Test,
@@ -87,30 +104,35 @@ def prepare(
         _fitting_chunk(records, chains, test) if chunk is None else chunk,
         "Give None for a fitting one.",
     )
-    dtype = _dtype(precision)
-    if not isinstance(model, Model):
-        raise InputError(
-            f"model is a {type(model).__name__}; it must be a dpmcmc.Model. Make one "
-            "from a log-likelihood of one record, a prior, and a place to start."
-        )
     with jax.enable_x64(dtype == "float64"):
         start = _start(model, dtype)
         check_model(model, start, records.shape_of_one(dtype))
         mover = _mover(proposal, start, warmup)
         _names(_shown(model, start))
+        points = jax.tree.map(lambda leaf: jnp.stack([leaf] * chains), start)
     return Run(
         model,
         records,
         proposal,
         mover,
-        start,
+        points,
         dtype,
         chains,
         steps,
         warmup,
         min(chunk, steps),
         _devices(devices),
+        repr(model.initial),
     )
+
+
+def with_start(run: Run, points: Any, proposal: Proposal) -> Run:
+    """The same run from other points, with a proposal fitted there."""
+    first = jax.tree.map(lambda leaf: leaf[0], points)
+    with jax.enable_x64(run.dtype == "float64"):
+        mover = _mover(proposal, first, run.warmup)
+    origin = repr(jax.tree.map(lambda leaf: np.asarray(leaf).tolist(), points))
+    return replace(run, points=points, proposal=proposal, mover=mover, origin=origin)
 
 
 def run_chains(
@@ -123,7 +145,7 @@ def run_chains(
         run.mover,
         test,
         tape,
-        start=jax.tree.map(lambda leaf: jnp.stack([leaf] * run.chains), run.start),
+        start=run.points,
         dtype=run.dtype,
         chunk=run.chunk,
         devices=list(run.devices),
@@ -194,7 +216,7 @@ def _show(model: Model, theta: Any) -> Any:
 def _settings(run: Run) -> dict[str, str]:
     return {
         "proposal": repr(run.proposal),
-        "start": repr(run.model.initial),
+        "start": run.origin,
         "warmup": str(run.warmup),
         "precision": run.dtype,
         "jax": version("jax"),
@@ -265,7 +287,9 @@ def _mover(proposal: Proposal, start: Any, warmup: int) -> Mover:
     settle = getattr(proposal, "stopping_at", None)
     mover = (proposal if settle is None else settle(warmup)).fit(start)
     proposed, log_ratio = shape_of_result("proposal", partial(_propose, mover), start)
-    if _shapes(proposed) != _shapes(start) or _shapes(log_ratio) != _shapes(0.0):
+    if shapes_of(proposed) != shapes_of(start) or shapes_of(log_ratio) != shapes_of(
+        0.0
+    ):
         raise InputError(
             f"proposal suggests {show_shapes(proposed)} with a log-ratio of "
             f"{show_shapes(log_ratio)}, but θ is {show_shapes(start)}; it must suggest "
@@ -277,10 +301,6 @@ def _mover(proposal: Proposal, start: Any, warmup: int) -> Mover:
 def _propose(mover: Mover, theta: Any) -> tuple[Any, Any]:
     proposed, log_ratio = mover.propose(theta, _NoNoise())
     return proposed, log_ratio
-
-
-def _shapes(tree: Any) -> tuple[Any, list[tuple[int, ...]]]:
-    return jax.tree.structure(tree), [jnp.shape(leaf) for leaf in jax.tree.leaves(tree)]
 
 
 def _fitting_chunk(records: Records, chains: int, test: Test) -> int:
@@ -312,7 +332,8 @@ def _devices(devices: Sequence[jax.Device] | None) -> tuple[jax.Device, ...]:
     return tuple(chosen)
 
 
-def _dtype(precision: Precision | None) -> Precision:
+def chain_precision(precision: Precision | None) -> Precision:
+    """The precision that was asked for, or that JAX is set to."""
     if precision is None:
         return "float64" if is_double(jnp.result_type(float)) else "float32"
     if precision not in ("float32", "float64"):

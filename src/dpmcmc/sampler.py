@@ -7,34 +7,51 @@ for simulated or public records, for reference chains, and for seeds.
 """
 
 import math
-from collections.abc import Sequence
-from importlib.metadata import version
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax
-from dp_accounting.dp_event import DpEvent, SelfComposedDpEvent
 
 from dpmcmc.acceptance import (
     Acceptance,
     Barker,
     Coarsening,
+    MinibatchBarker,
     Setting,
     require_test,
     tempered_records,
 )
-from dpmcmc.accounting import Certificate, certify_epsilon, most_steps
+from dpmcmc.accounting import most_steps
+from dpmcmc.claims import (
+    at_clip,
+    certify,
+    lipschitz_clip,
+    model_notes,
+    named,
+    notes,
+    state,
+)
 from dpmcmc.errors import (
     InputError,
     require_count,
     require_positive,
     require_probability,
 )
-from dpmcmc.loop import Precision, Run, prepare, run_chains
+from dpmcmc.inputs import as_model
+from dpmcmc.loop import Precision, chain_precision, prepare, run_chains
 from dpmcmc.model import Model
 from dpmcmc.posterior import Posterior
+from dpmcmc.preparation import Preparation
 from dpmcmc.private import FullData, Records, Tape
 from dpmcmc.proposals import Proposal
-from dpmcmc.statement import Statement
+from dpmcmc.starts import (
+    begin,
+    check_planned,
+    choose_proposal,
+    plan_start,
+    point_of,
+)
 
 __all__ = ["sample", "sample_not_private"]
 
@@ -43,18 +60,24 @@ _BARKER = Barker()
 _MOST_STEPS = 10**7
 """Steps that a budget may buy without the user having said how many."""
 
+_USUAL_DELTA = 1e-6
+"""The δ by which the noise of a fit that is not private is measured."""
+
 
 def sample(
-    model: Model,
+    model: Model | Callable[..., Any],
     records: Any,
     *,
     delta: float,
-    proposal: Proposal,
+    proposal: Proposal | None = None,
     clip: float | None = None,
     test: Acceptance = _BARKER,
     tempering: float | Coarsening | None = None,
     epsilon: float | None = None,
     steps: int | None = None,
+    start: Any = None,
+    preparation: Preparation | None = None,
+    plate: str | None = None,
     chains: int = 1,
     warmup: int | None = None,
     precision: Precision | None = None,
@@ -70,7 +93,8 @@ def sample(
     Parameters
     ----------
     model
-        The log-likelihood of one record, the prior, and a place to start.
+        A `Model`: the log-likelihood of one record, the prior, and a place to start;
+        or a NumPyro model that takes the columns of the records by name.
     records
         A pytree of arrays with a common leading axis; a pandas, polars or Arrow
         table; or `Records` made of one.
@@ -79,7 +103,9 @@ def sample(
     clip
         The bound B on one record's (tempered) log-likelihood ratio in one step. A
         smaller clip buys more steps, but biases the posterior once it touches many
-        records. The minibatch test has a clip of its own; the others need one.
+        records. The minibatch test has a clip of its own; the others need one, unless
+        the model has a Lipschitz constant and the proposal bounds its moves: then it
+        is their product, which touches no record.
     test
         How a step is decided: `Barker` on all records, exact, unless given;
         `MinibatchBarker` on a fresh batch; `GaussianBarker` as in the paper.
@@ -87,11 +113,22 @@ def sample(
         The number N₀ of records that the likelihood is to count for, or a
         `Coarsening`: the likelihood is raised to the power N₀/N.
     proposal
-        How a chain suggests its next point, such as `RandomWalk`.
+        How a chain suggests its next point, such as `RandomWalk`. It may be left out
+        with a variational start, which shapes an adaptive walk.
     epsilon
         The ε of the budget.
     steps
         The number of steps of each chain, warm-up included.
+    start
+        Where chains start. Unless given, at the model's own point. A point like θ
+        (for a NumPyro model, values of its latent sites by name); "prior", each chain
+        at a draw from the prior; "variational" or a `Variational`, where a private
+        fit says, which spends a share of the budget.
+    preparation
+        What is done to each record before the model reads it, by public bounds.
+    plate
+        The plate of the records in a NumPyro model; unless given, the one that holds
+        all its observed sites.
     chains
         How many chains to run. They share the budget: k chains are each a k-th as
         long as one.
@@ -129,60 +166,89 @@ def sample(
     delta = require_probability("delta", delta, "Choose it well below 1/N.")
     chains = require_count("chains", chains, "One chain makes most of a budget.")
     sealed = records if isinstance(records, Records) else Records(records)
-    setting = Setting(len(sealed), tempered_records(tempering, len(sealed)), clip)
-    test = require_test(test)
-    mechanism = test.mechanism(setting)
-    bit = test.event(setting, mechanism)
     if (epsilon is None) == (steps is None):
         raise InputError(
             f"epsilon is {epsilon!r} and steps is {steps!r}; give one of the two: "
             "epsilon, to have the steps it buys, or steps, to read the ε they cost."
         )
+    dtype = chain_precision(precision)
+    model = as_model(
+        model,
+        sealed,
+        dtype,
+        plate=plate,
+        preparation=preparation,
+        start=point_of(start),
+    )
+    tempered = tempered_records(tempering, len(sealed))
+    test = require_test(test)
+    setting = Setting(len(sealed), tempered, clip)
+    if clip is None and not isinstance(test, MinibatchBarker):
+        setting = replace(
+            setting, clip=lipschitz_clip(model, proposal, setting.tempering)
+        )
+    mechanism = test.mechanism(setting)
+    bit = test.event(setting, mechanism)
+    planned = plan_start(start, model, sealed, delta, epsilon)
     if epsilon is not None:
         epsilon = require_positive("epsilon", epsilon, "Common budgets: 0.1 to 10.")
-        bits = most_steps(bit, epsilon, delta)
+        bits = most_steps(bit, epsilon, delta, planned.event)
         if bits < chains:
             raise InputError(
                 f"the budget ε = {epsilon:g}, δ = {delta:g} buys {bits} bits"
-                f"{_at_clip(clip)}, but one step of each chain needs {chains}. Choose "
-                "a smaller clip, a larger budget, or fewer chains."
+                f"{at_clip(setting.clip)}, but one step of each chain needs {chains}. "
+                "Choose a smaller clip, a larger budget, or fewer chains."
             )
         steps = _affordable(bits // chains, epsilon)
     run = prepare(
         model,
         sealed,
-        proposal,
+        choose_proposal(proposal, planned),
         chains,
         steps,
         warmup,
-        precision,
+        dtype,
         devices,
         chunk,
         mechanism,
     )
-    certificate = _certify(bit, run, delta, clip)
-    statement = _statement(
+    check_planned(run, planned)
+    certificate = certify(bit, planned.event, run, delta, setting.clip)
+    statement = state(
         run,
         test,
         setting,
         epsilon=certificate.epsilon,
         delta=certificate.delta,
-        accountant=_named(certificate),
-        notes=_notes(delta, len(sealed)),
+        accountant=named(certificate),
+        start=planned.description,
+        notes=notes(run, mechanism, delta),
+    )
+    run = begin(
+        run,
+        planned,
+        is_shaped=proposal is None,
+        tempered=tempered,
+        seed=None,
+        is_private=True,
+        progress=progress,
     )
     return run_chains(run, mechanism, Tape.fresh(), statement, progress)
 
 
 def sample_not_private(
-    model: Model,
+    model: Model | Callable[..., Any],
     records: Any,
     *,
     steps: int,
-    proposal: Proposal,
+    proposal: Proposal | None = None,
     clip: float | None = None,
     test: Acceptance = _BARKER,
     tempering: float | Coarsening | None = None,
     seed: int | None = None,
+    start: Any = None,
+    preparation: Preparation | None = None,
+    plate: str | None = None,
     chains: int = 1,
     warmup: int | None = None,
     precision: Precision | None = None,
@@ -202,11 +268,22 @@ def sample_not_private(
         Makes the tape repeatable; a fresh tape is used if it is None.
     clip
         As in `sample`; None leaves the ratios as they are.
-    model, records, steps, proposal, test, tempering, chains, warmup, precision, \
-devices, chunk, progress
+    start
+        As in `sample`; a variational start needs an ε of its own.
+    model, records, steps, proposal, test, tempering, preparation, plate, chains, \
+warmup, precision, devices, chunk, progress
         As in `sample`.
     """
     sealed = records if isinstance(records, Records) else Records(records)
+    dtype = chain_precision(precision)
+    model = as_model(
+        model,
+        sealed,
+        dtype,
+        plate=plate,
+        preparation=preparation,
+        start=point_of(start),
+    )
     tempered = tempered_records(tempering, len(sealed))
     setting = Setting(len(sealed), tempered, clip, is_private=False)
     test = require_test(test)
@@ -217,69 +294,42 @@ devices, chunk, progress
     if seed is not None:
         seed = require_count("seed", seed, "Give None for a fresh tape.", least=0)
         reasons.append("the randomness can be made again from a seed")
+    planned = plan_start(start, model, sealed, _USUAL_DELTA, None)
     run = prepare(
         model,
         sealed,
-        proposal,
+        choose_proposal(proposal, planned),
         chains,
         steps,
         warmup,
-        precision,
+        dtype,
         devices,
         chunk,
         mechanism,
     )
-    statement = _statement(
+    check_planned(run, planned)
+    statement = state(
         run,
         test,
         setting,
         epsilon=math.inf,
         delta=1.0,
         accountant="none",
+        start=planned.description,
         not_private_because=tuple(reasons),
+        notes=model_notes(run, mechanism),
+    )
+    run = begin(
+        run,
+        planned,
+        is_shaped=proposal is None,
+        tempered=tempered,
+        seed=seed,
+        is_private=False,
+        progress=progress,
     )
     tape = Tape.fresh() if seed is None else Tape.seeded(seed)
     return run_chains(run, mechanism, tape, statement, progress)
-
-
-def _statement(
-    run: Run,
-    test: Acceptance,
-    setting: Setting,
-    *,
-    epsilon: float,
-    delta: float,
-    accountant: str,
-    not_private_because: tuple[str, ...] = (),
-    notes: tuple[str, ...] = (),
-) -> Statement:
-    """Put what a run costs together with what it does."""
-    return Statement(
-        epsilon=epsilon,
-        delta=delta,
-        records=setting.records,
-        chains=run.chains,
-        steps=run.steps,
-        clip=None if setting.clip is None else float(setting.clip),
-        decided=test.describe(setting),
-        tempered=setting.tempered,
-        accountant=accountant,
-        not_private_because=not_private_because,
-        notes=notes,
-        version=version("dpmcmc"),
-    )
-
-
-def _certify(bit: DpEvent, run: Run, delta: float, clip: float | None) -> Certificate:
-    event = SelfComposedDpEvent(bit, run.chains * run.steps)
-    certificate = certify_epsilon(event, delta)
-    if not math.isfinite(certificate.epsilon):
-        raise InputError(
-            f"no ε can be proven for {event.count:,} bits{_at_clip(clip)} with δ = "
-            f"{delta:g}. Choose a smaller clip, fewer steps or chains, or a larger δ; "
-            "for records that are not sensitive, sample_not_private needs no budget."
-        )
-    return certificate
 
 
 def _affordable(steps: int, epsilon: float) -> int:
@@ -290,23 +340,3 @@ def _affordable(steps: int, epsilon: float) -> int:
             "and read the smaller ε that they cost."
         )
     return steps
-
-
-def _named(certificate: Certificate) -> str:
-    """The accountant that proved it, with its method."""
-    methods = {name: method for name, _, method in certificate.alternatives}
-    method = methods.get(certificate.accountant)
-    return f"{certificate.accountant} ({method})" if method else certificate.accountant
-
-
-def _at_clip(clip: float | None) -> str:
-    return "" if clip is None else f" at clip {clip:g}"
-
-
-def _notes(delta: float, records: int) -> tuple[str, ...]:
-    if delta < 1 / records:
-        return ()
-    return (
-        f"δ = {delta:g} is not below 1/N = {1 / records:.2g}. A mechanism that "
-        "publishes one whole record at random can meet such a δ; choose a smaller one.",
-    )

@@ -11,7 +11,14 @@ import jax.numpy as jnp
 
 from dpmcmc.errors import InputError
 
-__all__ = ["as_float", "is_double", "require_visible", "shape_of_result", "show_shapes"]
+__all__ = [
+    "as_float",
+    "is_double",
+    "require_visible",
+    "shape_of_result",
+    "shapes_of",
+    "show_shapes",
+]
 
 _UNSEEN = ("callback", "print", "custom_vmap", "ffi_call", "infeed", "outfeed")
 """Parts of the names of operations that JAX cannot see through."""
@@ -67,6 +74,11 @@ def require_visible(name: str, function: Callable[..., Any], *arguments: Any) ->
                 "the privacy boundary. Write it in operations of JAX alone, without "
                 "callbacks, printing or batching rules of its own."
             )
+
+
+def shapes_of(tree: Any) -> tuple[Any, list[tuple[int, ...]]]:
+    """The structure of a pytree and the shapes of its leaves, to be compared."""
+    return jax.tree.structure(tree), [jnp.shape(leaf) for leaf in jax.tree.leaves(tree)]
 
 
 def show_shapes(tree: Any) -> str:

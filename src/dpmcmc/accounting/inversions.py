@@ -5,7 +5,12 @@
 import math
 from collections.abc import Callable
 
-from dp_accounting.dp_event import DpEvent, SelfComposedDpEvent
+from dp_accounting.dp_event import (
+    ComposedDpEvent,
+    DpEvent,
+    NoOpDpEvent,
+    SelfComposedDpEvent,
+)
 
 from dpmcmc import errors
 from dpmcmc.accounting.certify import least_delta
@@ -18,7 +23,12 @@ _SEARCHES = 90
 _SMALLEST = 1e-12
 
 
-def most_steps(bit: DpEvent, epsilon: float, delta: float) -> int:
+_NOTHING = NoOpDpEvent()
+
+
+def most_steps(
+    bit: DpEvent, epsilon: float, delta: float, besides: DpEvent = _NOTHING
+) -> int:
     """Return the most repetitions of an event whose certified cost fits a budget.
 
     Parameters
@@ -27,6 +37,8 @@ def most_steps(bit: DpEvent, epsilon: float, delta: float) -> int:
         The event of one step.
     epsilon, delta
         The budget.
+    besides
+        What else is released from the same records within this budget.
 
     Returns
     -------
@@ -36,13 +48,15 @@ def most_steps(bit: DpEvent, epsilon: float, delta: float) -> int:
 
     Guarantee
     ---------
-    That many repetitions are (ε, δ)-differentially private.
+    That many repetitions, together with ``besides``, are (ε, δ)-differentially
+    private, unless their number is 0.
     """
     epsilon = errors.require_positive("epsilon", epsilon, "Give the budget's ε.")
     delta = errors.require_probability("delta", delta, "1e-6 is a common choice.")
 
     def affordable(steps: int) -> bool:
-        return least_delta(SelfComposedDpEvent(bit, steps), epsilon) <= delta
+        event = ComposedDpEvent([besides, SelfComposedDpEvent(bit, steps)])
+        return least_delta(event, epsilon) <= delta
 
     fitting, above = 0, 1
     while above <= _MOST and affordable(above):
