@@ -41,10 +41,11 @@ TESTS = {
 }
 
 
-@pytest.mark.parametrize("precision", ["float32", "float64"])
-@pytest.mark.parametrize("test", TESTS.values(), ids=TESTS)
-def test_the_draws_are_those_of_the_traced_function(test: dict, precision: str) -> None:
-    settings = {"precision": precision, "chains": 3, **test}
+@pytest.mark.parametrize(
+    ("test", "precision"), [("full data", "float64"), ("minibatch", "float32")]
+)
+def test_the_draws_are_those_of_the_traced_function(test: str, precision: str) -> None:
+    settings = {"precision": precision, "chains": 3, **TESTS[test]}
     traced = seeded(stated(normal), RECORDS, **settings)
     called = seeded(stated(PythonFunction(normal)), RECORDS, **settings)
     assert_same_draws(traced, called)
@@ -62,19 +63,20 @@ class Witness:
         return normal(theta, record["x"])
 
 
-@pytest.mark.parametrize("precision", ["float32", "float64"])
-@pytest.mark.parametrize("test", TESTS.values(), ids=TESTS)
-def test_each_call_is_given_one_record(test: dict, precision: str) -> None:
+@pytest.mark.parametrize(
+    ("test", "precision"), [("full data", "float32"), ("minibatch", "float64")]
+)
+def test_each_call_is_given_one_record(test: str, precision: str) -> None:
     witness = Witness()
     preparation = Preparation({"x": Clamp(-1, 1)})
     model = stated(PythonFunction(witness), preparation=preparation)
     records = {"x": RECORDS, "w": np.arange(30)[:, None] * np.ones(2)}
-    seeded(model, records, steps=4, chains=2, precision=precision, **test)
+    seeded(model, records, steps=4, chains=2, precision=precision, **TESTS[test])
     known = {
         (float(x), i)
         for i, x in enumerate(np.clip(RECORDS.astype(precision), -1, 1).tolist())
     }
-    evaluated = 4 * 2 * 8 if test else (4 + 1) * 30
+    evaluated = 4 * 2 * 8 if TESTS[test] else (4 + 1) * 30
     assert len(witness.calls) == 2 * evaluated
     for theta, record in witness.calls:
         assert theta["mean"].shape == record["x"].shape == ()

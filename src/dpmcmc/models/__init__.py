@@ -1,0 +1,24 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""Ready models: prior, simulator, public bounds and, where it holds, a Lipschitz bound.
+
+Each function returns a `dpmcmc.Model`, whose parts can be changed by
+``dataclasses.replace``: another place to start, say. Their table, with the derivation
+of every Lipschitz bound, is in ``docs/models.md``.
+"""
+
+from dpmcmc.models.counts import negative_binomial_regression, poisson_regression
+from dpmcmc.models.mixtures import mixture, two_component_mixture
+from dpmcmc.models.regression import linear_regression, logistic_regression
+from dpmcmc.models.single import bernoulli, normal
+
+__all__ = [
+    "bernoulli",
+    "linear_regression",
+    "logistic_regression",
+    "mixture",
+    "negative_binomial_regression",
+    "normal",
+    "poisson_regression",
+    "two_component_mixture",
+]
