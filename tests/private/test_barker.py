@@ -38,7 +38,7 @@ compiled_log_odds = jax.jit(log_odds, static_argnames="grid")
 
 @partial(jax.jit, static_argnames="decision")
 def compiled_barker(word, current, proposed, present, public, decision):
-    return barker(Evidence(current, proposed, present), public, word, decision)
+    return barker(Evidence(proposed - current, present), public, word, decision)
 
 
 def draw_sums(rng, records, size):

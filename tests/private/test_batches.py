@@ -200,7 +200,7 @@ def found_records(monkeypatch, replacement):
     monkeypatch.setattr(acceptance, "_DRAWS_AT_ONCE", 2 * 8)
     noise = Noise(2.0, Mixture((0.0,), (0.0,), (1.0,)))
     test = Minibatch(BatchDecision(Grid(1.0), 8, noise), replacement)
-    _, access = test.unseal(Records(np.arange(100.0)), np.float64, [])
+    _, access = test.unseal(None, Records(np.arange(100.0)), "float64", [])
     found = test.batches(access.source, Tape.seeded(3), 3, 40, 7)
     return found.arrays.astype(int)
 

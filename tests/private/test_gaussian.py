@@ -155,7 +155,7 @@ def traced_test():
     decision = BatchDecision(GRID, BATCH, NOISE)
 
     def both(ratios):
-        evidence = Evidence(jnp.zeros_like(ratios), ratios, jnp.ones(BATCH, bool))
+        evidence = Evidence(ratios, jnp.ones(BATCH, bool))
         minibatch_barker(evidence, jnp.float64(0.3), jnp.uint64(0), decision)
         return seen["place"], 2.0 - seen["variance"]
 
@@ -227,7 +227,7 @@ def decide(log_likelihoods, public, word, test):
     """Bits for many words at once, with the same evidence for each."""
     current = jnp.zeros(log_likelihoods.shape[-1])
     present = jnp.ones(log_likelihoods.shape[-1], bool)
-    evidence = Evidence(current, jnp.asarray(log_likelihoods), present)
+    evidence = Evidence(jnp.asarray(log_likelihoods) - current, present)
 
     def one(word, public):
         return test(evidence, public, word)

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Acceptance tests as a chain runs them: what they read of the records, and when.
 
-A test on all records keeps each record's log-likelihood at the current point, so that
-a step evaluates each record once. A test on a batch keeps nothing: it evaluates the
-records of a fresh batch at both points.
+A test on all records keeps what each record shows at the current point (its
+log-likelihood), so that a step looks at each record once. A test on a batch keeps
+nothing: it evaluates the records of a fresh batch at both points.
 """
 
 from dataclasses import dataclass, replace
@@ -25,10 +25,11 @@ from dpmcmc.private.gaussian import (
     gaussian_barker,
     minibatch_barker,
 )
+from dpmcmc.private.influence import PLAIN, Influence
 from dpmcmc.private.ratios import Grid
 from dpmcmc.private.records import Opened, Records, open_on_host, open_records
 from dpmcmc.private.tape import WORDS_PER_STREAM, Tape
-from dpmcmc.tracing import as_float, is_double
+from dpmcmc.tracing import is_double
 
 _DRAWS_AT_ONCE = 2**18
 """Records drawn and looked up at once: enough to hide the cost of each call."""
@@ -41,6 +42,13 @@ class Access(NamedTuple):
 
     resident: Opened | None
     source: Opened | None
+
+
+class Read(NamedTuple):
+    """Records, and what is worked out of each of them once."""
+
+    records: Any
+    extras: Any
 
 
 class Move(NamedTuple):
@@ -68,7 +76,7 @@ class Test(Protocol):
         ...
 
     def unseal(
-        self, records: Records, dtype: str, devices: list[jax.Device]
+        self, model: Model, records: Records, dtype: str, devices: list[jax.Device]
     ) -> tuple[Self, Access]:
         """Open the records as the test reads them, and return the test ready.
 
@@ -99,6 +107,7 @@ class FullData:
 
     grid: Grid
     noise: Noise | None = None
+    influence: Influence = PLAIN
     block: int = 1
     dtype: str = "float64"
 
@@ -115,30 +124,54 @@ class FullData:
         return WORDS_PER_STREAM
 
     def unseal(
-        self, records: Records, dtype: str, devices: list[jax.Device]
+        self, model: Model, records: Records, dtype: str, devices: list[jax.Device]
     ) -> tuple["FullData", Access]:
-        """Spread the records over the devices."""
+        """Spread the records over the devices, with what is worked out of each once."""
         opened, block = open_records(records, dtype, devices)
-        return replace(self, block=block, dtype=dtype), Access(opened, None)
+        extras = _extras(model, self.influence, opened.arrays, dtype)
+        read = Opened(Read(opened.arrays, extras), opened.present)
+        return replace(self, block=block, dtype=dtype), Access(read, None)
 
-    def remember(self, model: Model, resident: Any, theta: Any) -> jax.Array:
-        """Each record's log-likelihood at each chain's point."""
-        return _at_points(model, resident, theta, self.dtype)
+    def remember(self, model: Model, resident: Any, theta: Any) -> Any:
+        """What each record shows at each chain's point."""
+        return self._at_points(model, resident, theta)
 
     def batches(self, *_: Any) -> None:
         """Every record is read at every step: there is no batch."""
 
     def decide(
-        self, model: Model, read: Opened, memory: jax.Array, move: Move
-    ) -> tuple[jax.Array, jax.Array]:
-        """Decide on all records, evaluated at the proposed point alone."""
-        proposed = _at_points(model, read, move.proposed, self.dtype)
-        evidence = Evidence(memory, proposed, read.present)
+        self, model: Model, read: Opened, memory: Any, move: Move
+    ) -> tuple[jax.Array, Any]:
+        """Decide on all records, looked at from the proposed point alone."""
+        proposed = self._at_points(model, read, move.proposed)
+        ratios = jax.vmap(
+            lambda old, new: _ratios(self.influence, old, new, read.arrays)
+        )(memory, proposed)
+        evidence = Evidence(ratios, read.present)
+        public = move.public + self._public(model, move)
         decision = Decision(self.grid, self.block)
         if self.noise is None:
-            return barker(evidence, move.public, move.word, decision), proposed
-        bit = gaussian_barker(evidence, move.public, move.word, decision, self.noise)
+            return barker(evidence, public, move.word, decision), proposed
+        bit = gaussian_barker(evidence, public, move.word, decision, self.noise)
         return bit, proposed
+
+    def _at_points(self, model: Model, opened: Opened, theta: Any) -> Any:
+        """What every record shows at every chain's point: (chains, records, …)."""
+        return jax.vmap(
+            lambda point: _looks(
+                model, self.influence, point, opened.arrays, self.dtype
+            )
+        )(theta)
+
+    def _public(self, model: Model, move: Move) -> jax.Array:
+        """The public part that goes with the influence, for each chain."""
+
+        def of_chain(current: Any, proposed: Any) -> jax.Array:
+            with jax.enable_x64(is_double(self.dtype)):
+                return jnp.asarray(self.influence.public(model, current, proposed))
+
+        part = jax.vmap(of_chain)(move.current, move.proposed)
+        return part.astype(jnp.float64)
 
 
 @dataclass(frozen=True)
@@ -162,10 +195,10 @@ class Minibatch:
         return WORDS_PER_STREAM // self.decision.batch
 
     def unseal(
-        self, records: Records, dtype: str, devices: list[jax.Device]
+        self, model: Model, records: Records, dtype: str, devices: list[jax.Device]
     ) -> tuple["Minibatch", Access]:
         """Keep the records on the host: a step moves only its batch to a device."""
-        del devices
+        del model, devices
         ready = replace(self, dtype=dtype)
         return ready, Access(None, open_on_host(records, dtype))
 
@@ -204,8 +237,8 @@ class Minibatch:
         """Decide on the batch, evaluated at both points."""
         everyone = jnp.ones(self.decision.batch, bool)
         evidence = Evidence(
-            _at_own_batch(model, read, move.current, self.dtype),
-            _at_own_batch(model, read, move.proposed, self.dtype),
+            _at_own_batch(model, read, move.proposed, self.dtype)
+            - _at_own_batch(model, read, move.current, self.dtype),
             everyone if read.present is None else read.present,
         )
         return minibatch_barker(evidence, move.public, move.word, self.decision), memory
@@ -219,31 +252,54 @@ def _look_up(
     np.take(source, drawn, axis=0, out=found[part], mode="clip")
 
 
-def _at_points(model: Model, opened: Opened, theta: Any, dtype: str) -> jax.Array:
-    """Every record's log-likelihood at every chain's point, as (chains, records)."""
-    return jax.vmap(lambda point: _log_likelihoods(model, point, opened.arrays, dtype))(
-        theta
-    )
-
-
 def _at_own_batch(model: Model, batch: Opened, theta: Any, dtype: str) -> jax.Array:
     """Log-likelihoods of each chain's own batch at its point, as (chains, batch)."""
     return jax.vmap(
-        lambda point, arrays: _log_likelihoods(model, point, arrays, dtype)
+        lambda point, arrays: _looks(model, PLAIN, point, Read(arrays, ()), dtype)
     )(theta, batch.arrays)
 
 
-def _log_likelihoods(model: Model, point: Any, arrays: Any, dtype: str) -> jax.Array:
-    """Log-likelihood of each record at one point.
+@partial(jax.jit, static_argnames=("model", "influence", "dtype"))
+def _extras(model: Model, influence: Influence, arrays: Any, dtype: str) -> Any:
+    """What is worked out of each record once.
 
     Guarantee
     ---------
-    Entry i is a function of the point and of record i: the preparation and the
-    user's function see one record at a time, under vmap with no named axis.
+    Entry i is a function of record i and of public numbers.
     """
 
-    def one(record: Any) -> jax.Array:
+    def one(record: Any) -> Any:
         with jax.enable_x64(is_double(dtype)):
-            return as_float(model.record_log_likelihood(point, record), dtype)
+            return influence.extras(model, record)
 
     return jax.vmap(one)(arrays)
+
+
+def _looks(
+    model: Model, influence: Influence, point: Any, read: Read, dtype: str
+) -> Any:
+    """What each record shows at one point.
+
+    Guarantee
+    ---------
+    Entry i is a function of the point and of record i: the preparation, the
+    influence and the user's function see one record at a time, under vmap with no
+    named axis.
+    """
+
+    def one(record: Any, extras: Any) -> Any:
+        with jax.enable_x64(is_double(dtype)):
+            return influence.look(model, point, record, extras, dtype)
+
+    return jax.vmap(one)(read.records, read.extras)
+
+
+def _ratios(influence: Influence, current: Any, proposed: Any, read: Read) -> jax.Array:
+    """One number of each record on one chain's move.
+
+    Guarantee
+    ---------
+    Entry i is a function of record i, of what it shows at the two points, and of
+    public numbers.
+    """
+    return jax.vmap(influence.ratio)(current, proposed, read.records, read.extras)

@@ -16,10 +16,9 @@ __all__ = ["Decision", "Evidence", "barker", "log_odds"]
 
 
 class Evidence(NamedTuple):
-    """What a decision reads of the records: per-record numbers, and who is present."""
+    """What a decision reads of the records: one number of each, and who is present."""
 
-    current: jax.Array
-    proposed: jax.Array
+    ratios: jax.Array
     present: jax.Array
 
 
@@ -39,8 +38,8 @@ def barker(
     Parameters
     ----------
     evidence
-        Per-record log-likelihoods at the current and the proposed point, along the
-        last axis.
+        One number of each record, such as its log-likelihood ratio, along the last
+        axis; not clipped yet.
     public
         Log-ratio of priors and of proposal densities: the part of Δ that no record
         enters. Where it is not finite the proposal is refused, for all data alike.
@@ -62,8 +61,7 @@ def barker(
     ``arithmetic.log_odds_range(grid.clip, N)``, up to ``BIT_SLACK`` in total
     variation. The word must be fresh: used for this bit and nothing else.
     """
-    ratios = evidence.proposed - evidence.current
-    steps = clip_to_grid(ratios, evidence.present, decision.grid)
+    steps = clip_to_grid(evidence.ratios, evidence.present, decision.grid)
     total = sum_of_steps(steps, decision.block)
     odds = log_odds(total, public, decision.grid)
     return bernoulli(word, odds) & jnp.isfinite(public)

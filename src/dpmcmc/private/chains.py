@@ -110,7 +110,7 @@ class Chains:
         # the only step of a loop would be compiled, and so rounded, in another way
         self._room, self._position = max(chunk, 2), 0
         with boundary_arithmetic():
-            self._test, self._access = test.unseal(records, dtype, devices)
+            self._test, self._access = test.unseal(model, records, dtype, devices)
             self._words_a_proposal = _count_words(mover, start)
             self._placement = _placement(self._access.resident, devices)
             theta = jax.device_put(start, self._placement)

@@ -62,8 +62,7 @@ def gaussian_barker(
     and the bit is within the total variation of `mixture_bernoulli` of
     Bernoulli(F(Δ)).
     """
-    ratios = evidence.proposed - evidence.current
-    steps = clip_to_grid(ratios, evidence.present, decision.grid)
+    steps = clip_to_grid(evidence.ratios, evidence.present, decision.grid)
     total = sum_of_steps(steps, decision.block)
     place = log_odds(total, public, decision.grid)
     variance = jnp.full_like(place, noise.variance)
@@ -84,8 +83,7 @@ def minibatch_barker(
     Parameters
     ----------
     evidence
-        Log-likelihoods of the records of the batch at the two points, along the
-        last axis.
+        One number of each record of the batch, along the last axis.
     public, word
         As for `barker`.
     decision
@@ -100,8 +98,7 @@ def minibatch_barker(
     differ by at most 4 (b − 1) κ²/b² + 2⁻⁴⁶; so C − s² ≥ C − κ² always. The bit is
     within the total variation of `mixture_bernoulli` of Bernoulli(F(Δ*)).
     """
-    ratios = evidence.proposed - evidence.current
-    steps = clip_to_grid(ratios, evidence.present, decision.grid)
+    steps = clip_to_grid(evidence.ratios, evidence.present, decision.grid)
     first, second = sums_of_steps(steps)
     batch, clip = decision.batch, decision.grid.clip
     place = log_odds(first, public, Grid(clip / batch**0.5, decision.grid.steps))
