@@ -168,7 +168,6 @@ def warns_on_some(theta: dict, record: Any) -> Any:
     if record > 0.5:
         warnings.warn(f"the record is {record}", stacklevel=1)
         np.log(np.zeros(1) * record)
-        return np.nan
     return normal(theta, record)
 
 
@@ -182,7 +181,6 @@ def writes_on_some(theta: dict, record: Any) -> Any:
 BAD = {
     "raises": fails_on_some,
     "exits": exits_on_some,
-    "warns": warns_on_some,
     "writes": writes_on_some,
 }
 
@@ -207,6 +205,16 @@ def test_a_record_it_fails_on_counts_for_nothing(
     assert_same_draws(without_some, found)
     assert capfd.readouterr() == ("", "")
     assert warnings.filters == filters
+
+
+def test_its_warnings_are_silent(capfd: pytest.CaptureFixture[str]) -> None:
+    """Here a warning that were heard would be raised, and count the record out."""
+    found = seeded(stated(PythonFunction(warns_on_some)), RECORDS)
+    assert_same_draws(seeded(stated(normal), RECORDS), found)
+    with warnings.catch_warnings(record=True, action="always") as heard:
+        seeded(stated(PythonFunction(warns_on_some)), RECORDS, steps=2)
+    assert heard == []
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize(

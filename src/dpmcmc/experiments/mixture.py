@@ -11,9 +11,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.stats import norm
 
 from dpmcmc.model import Model
+from dpmcmc.models import two_component_mixture
 
 __all__ = ["TRUTH", "mixture_model", "posterior_covariance", "simulate_mixture"]
 
@@ -21,13 +21,16 @@ TRUTH = {"mean": 0.0, "gap": 1.0}
 """The parameters of the paper's simulated records."""
 
 _RECORD_SD = 2**0.5
-_MEAN_SD = 10**0.5
-_GAP_SD = 1.0
+
+_READY = two_component_mixture((-100.0, 100.0), sd=_RECORD_SD)
+"""The ready model; here a record is a bare number, and is not clamped."""
 
 
 def mixture_model(initial: dict[str, float]) -> Model:
     """State the paper's model, started at ``initial``."""
-    return Model(_log_likelihood, _log_prior, initial)
+    return Model(
+        _log_likelihood, _READY.log_prior, initial, draw_prior=_READY.draw_prior
+    )
 
 
 def simulate_mixture(
@@ -62,11 +65,5 @@ def posterior_covariance(
 
 
 def _log_likelihood(theta: Any, record: jax.Array) -> jax.Array:
-    first = norm.logpdf(record, theta["mean"], _RECORD_SD)
-    second = norm.logpdf(record, theta["mean"] + theta["gap"], _RECORD_SD)
-    return jnp.logaddexp(first, second) - jnp.log(2.0)
-
-
-def _log_prior(theta: Any) -> jax.Array:
-    mean = norm.logpdf(theta["mean"], 0.0, _MEAN_SD)
-    return mean + norm.logpdf(theta["gap"], 0.0, _GAP_SD)
+    result: jax.Array = _READY.log_likelihood(theta, {"x": record})
+    return result
