@@ -23,8 +23,8 @@ import dpmcmc
 CHAINS = 4
 
 MOST_ERRORS = 3
-"""Means may differ by so many Monte-Carlo errors of the difference. Over the 41 means
-of the zoo, right chains miss in a tenth of all choices of seeds; ours are fixed."""
+"""Means may differ by so many Monte-Carlo errors of the difference. Over the 46 means
+of the zoo, right chains would fail under about a tenth of seeds; ours are fixed."""
 
 
 def by_nuts(case: Case, draws: int) -> dict[str, np.ndarray]:
