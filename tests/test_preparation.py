@@ -33,6 +33,13 @@ NAN, INF = math.nan, math.inf
 AGE = jax.ShapeDtypeStruct((), np.float32)
 
 
+class Sly(Clamp):
+    """A step of the user's own making could show the record."""
+
+    def __call__(self, value: Any) -> Any:
+        return jax.debug.print("{}", value) or value
+
+
 def prepared(columns: Any, record: Any) -> Any:
     """One record prepared in float64, as NumPy arrays."""
     with jax.enable_x64(True):
@@ -200,6 +207,7 @@ def test_the_example_of_the_docstring() -> None:
         (lambda: Stack([]), ["columns is []"]),
         (lambda: Copy(3), ["column is 3", "name"]),
         (lambda: Preparation({"x": jnp.log}), ["column 'x'", "Clamp, ClampNorm"]),
+        (lambda: Preparation({"x": Sly(0, 1)}), ["Sly(low=", "must be one of"]),
         (lambda: Preparation({"x": []}), ["no step for column 'x'"]),
         (lambda: Preparation({3: Clamp(0, 1)}), ["3 is not the name"]),
         (lambda: Preparation(Stack(["a"])), ["Stack", "named column"]),
