@@ -18,6 +18,7 @@ from refusals import assert_refused
 
 from dpmcmc.adapters import from_numpyro
 from dpmcmc.model import Model
+from dpmcmc.preparation import Clamp, Preparation
 
 COUNT = 30
 ORDERED = dist.constraints.ordered_vector
@@ -91,6 +92,32 @@ def test_public_arguments_may_be_bound_and_columns_ignored():
     record = {"x": jnp.float32(0), "y": jnp.float32(1), "unused": jnp.float32(0)}
     found = jax.jit(adapted.log_likelihood)({"mean": 1.0}, record)
     assert found == pytest.approx(-np.log(2 * np.sqrt(2 * np.pi)), rel=1e-5)
+
+
+def test_a_preparation_comes_first():
+    """The model reads the column that the preparation makes."""
+    preparation = Preparation({"y": Clamp(-1.0, 1.0)})
+    adapted = adapt(mean_of_records(observe), preparation=preparation)
+    record = {"x": jnp.float32(0), "y": jnp.float32(5)}
+    found = jax.jit(adapted.record_log_likelihood)({"mean": 1.0}, record)
+    assert found == pytest.approx(-0.5 * np.log(2 * np.pi), rel=1e-5)
+
+
+def test_no_array_of_all_records_is_made():
+    """Forty gigabytes stand in for the records, on paper only."""
+    wide = {"x": jax.ShapeDtypeStruct((100,), np.float32), "y": ONE["y"]}
+
+    def model(x, y):
+        slope = numpyro.sample("slope", dist.Normal(0, 1).expand([100]).to_event(1))
+        numpyro.deterministic("size", jnp.sum(slope**2))
+        with numpyro.plate("records", y.shape[0]):
+            part = numpyro.sample("part", dist.Bernoulli(0.5))
+            numpyro.sample("y", dist.Normal(x @ slope + part, 1), obs=y)
+
+    adapted = from_numpyro(model, 10**8, wide)
+    assert np.isfinite(adapted.log_prior(adapted.initial))
+    theta = adapted.draw_prior(jax.random.key(0))
+    assert adapted.transform(theta)["size"] > 0
 
 
 def test_a_count_must_be_a_number():
@@ -347,6 +374,20 @@ def test_sites_without_a_prior_are_refused():
             numpyro.sample("y", dist.Normal(0, 1), obs=y)
 
     refused(nothing, "no latent site outside the plate")
+
+
+def test_randomness_that_is_no_site_is_refused():
+    """A hidden site would be drawn anew at each evaluation."""
+
+    def model(y):
+        with handlers.block():
+            mean = numpyro.sample("mean", dist.Normal(0, 1))
+        sd = numpyro.sample("sd", dist.HalfNormal(1))
+        with numpyro.plate("records", y.shape[0]):
+            numpyro.sample("y", dist.Normal(mean, sd), obs=y)
+
+    line = model.__code__.co_firstlineno + 2
+    refused(model, "the model failed with", f"{__file__}:{line}")
 
 
 def test_a_scan_of_numpyro_is_refused():

@@ -11,7 +11,7 @@ import numpy as np
 from dpmcmc.adapters.arguments import bind
 from dpmcmc.adapters.densities import Densities
 from dpmcmc.adapters.layout import lay_out
-from dpmcmc.adapters.sites import Site
+from dpmcmc.adapters.sites import Site, require_traceable
 from dpmcmc.adapters.synthetic import require_separate_records
 from dpmcmc.errors import InputError, require_count
 from dpmcmc.model import Model
@@ -78,6 +78,7 @@ def from_numpyro(
         layout = lay_out(bound, count, plate)
         parts = Densities(bound, count, layout)
         start = _start(parts, {} if initial is None else initial)
+        require_traceable(bound, parts.log_likelihood, start, dict(bound.one))
         key = jax.random.key(0)
         can_draw = layout.has_prior_law and _can_trace(parts.draw_prior, key)
         can_simulate = layout.observed is not None and _can_trace(
@@ -114,6 +115,7 @@ def _start(parts: Densities, initial: Mapping[str, Any]) -> dict[str, np.ndarray
     """The starting point, unconstrained, with the values that are given."""
     latents = parts.layout.latents
     given = {name: _value(name, initial[name], latents) for name in initial}
+    require_traceable(parts.bound, parts.start, given, jax.random.key(0))
     start = jax.device_get(jax.jit(parts.start)(given, jax.random.key(0)))
     for name, is_possible in start.is_possible.items():
         if not is_possible:

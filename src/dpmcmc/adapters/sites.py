@@ -23,6 +23,7 @@ __all__ = [
     "log_density",
     "outline",
     "require_size",
+    "require_traceable",
     "run",
     "support_of",
     "transform_of",
@@ -125,6 +126,28 @@ def support_of(site: Message) -> jax.Array:
     return jnp.reshape(values, (len(values), *site["fn"].event_shape))
 
 
+def require_traceable(
+    bound: Bound, function: Callable[..., Any], *arguments: Any
+) -> None:
+    """Refuse a model in which a function that runs it fails, and name the line.
+
+    Raises
+    ------
+    InputError
+        If it fails; the line is the last one in the file of the model.
+    """
+
+    class Placed:
+        """The function, said to be where the model is."""
+
+        __code__ = bound.code
+
+        def __call__(self, *arguments: Any) -> Any:
+            return function(*arguments)
+
+    shape_of_result("the model", Placed(), *arguments)
+
+
 def outline(bound: Bound, count: int, plate: str | None = None) -> Outline:
     """Trace a model with the shapes of ``count`` records, and list its sites.
 
@@ -139,7 +162,7 @@ def outline(bound: Bound, count: int, plate: str | None = None) -> Outline:
     """
     traced = _Traced(bound)
     shapes = bound.shapes(count)
-    failure = _failure(traced, shapes)
+    failure = _failure(bound, traced, shapes)
     if failure:
         _require_size(traced.seen, count, plate)
         raise InputError(
@@ -160,7 +183,6 @@ class _Traced:
     def __init__(self, bound: Bound) -> None:
         self._bound = bound
         self.seen: dict[str, Message] = {}
-        self.__code__ = bound.code  # so that a failure names the user's line
 
     def __call__(self, columns: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
         """Return the value and the log-density of each site."""
@@ -173,10 +195,10 @@ class _Traced:
         }
 
 
-def _failure(traced: _Traced, shapes: Mapping[str, Any]) -> str | None:
+def _failure(bound: Bound, traced: _Traced, shapes: Mapping[str, Any]) -> str | None:
     """What is wrong with a model that cannot be traced, in words."""
     try:
-        shape_of_result("the model", traced, shapes)
+        require_traceable(bound, traced, shapes)
     except InputError as error:
         return str(error)
     return None
