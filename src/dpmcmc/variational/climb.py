@@ -28,6 +28,9 @@ _NEWEST = 0.02
 _WIDEST = 0.1
 """Largest deviation of the guide along the way, in units of the scale."""
 
+_LATE = 2 / 3
+"""From which part of the steps on they are averaged."""
+
 _CHANGE = 1.1
 """By how much the units of a coordinate may change in a step."""
 
@@ -123,15 +126,30 @@ def climb(
             mean=state.mean + move,
             covariance=_covariance(problem, told, prior_curvature, _WIDEST),
             told=told,
-            units=np.clip(np.diag(told), state.units / _CHANGE, state.units * _CHANGE),
+            units=_units(told, state.units),
             adam=adam,
         )
         done(1)
     mean, ascent, told = (
-        np.mean(found[steps // 2 :], axis=0) for found in (means, ascents, tolds)
+        np.mean(found[int(_LATE * steps) :], axis=0)
+        for found in (means, ascents, tolds)
     )
     covariance = _covariance(problem, told, prior_curvature, 1.0)
-    return mean + problem.tempered * covariance @ ascent, covariance
+    return mean + _last_move(problem, covariance, ascent), covariance
+
+
+def _last_move(
+    problem: Problem, covariance: np.ndarray, ascent: np.ndarray
+) -> np.ndarray:
+    """Move to the top of the parabola that the late steps saw.
+
+    Each late slope is about −precision · (where it was taken − the top), plus noise;
+    so their mean leads from the mean of where they were taken to the top, with the
+    noise of all of them averaged, however fast or slowly Adam moved. It is a last
+    refinement: no longer than the guide was wide.
+    """
+    move = problem.tempered * covariance @ ascent
+    return move * min(1.0, _WIDEST / max(np.linalg.norm(move / problem.scale), 1e-300))
 
 
 def _points(problem: Problem, state: _State, normals: np.ndarray) -> Points:
