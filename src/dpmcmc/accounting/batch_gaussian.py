@@ -25,6 +25,9 @@ Array = NDArray[np.float64]
 
 _CELLS = 12
 _DEVIATIONS = 9.0
+_FARTHEST = 600.0
+"""Largest loss looked at, so that nothing overflows; beyond it all is charged."""
+
 _MOST_POINTS = 20_000
 _SLACK = 2.0**-50
 _CLOSE = 1e-3
@@ -126,7 +129,7 @@ def _amplified(share: float, mu: float) -> tuple[Array, float]:
     """
     require_narrow(mu)
     curve = GaussianCurve(mu)
-    farthest = _DEVIATIONS * mu + mu**2 / 2
+    farthest = min(_DEVIATIONS * mu + mu**2 / 2, _FARTHEST)
     reach = math.log1p(share * math.expm1(farthest))
     # About the deviation of the loss of one release; any step is valid.
     spread = min(math.log1p(share * math.sqrt(math.expm1(min(mu**2, 50.0)))), mu)
