@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dpmcmc.private import Records
     from dpmcmc.proposals import Adaptive, BoundedWalk, RandomWalk
     from dpmcmc.python_function import PythonFunction
+    from dpmcmc.rehearsal import rehearse
     from dpmcmc.report.pictures import plot_posterior
     from dpmcmc.sampler import sample, sample_not_private
     from dpmcmc.statement import Statement
@@ -49,6 +50,7 @@ __all__ = [
     "from_numpyro",
     "plan",
     "plot_posterior",
+    "rehearse",
     "sample",
     "sample_not_private",
 ]
@@ -73,16 +75,23 @@ _HOMES = {
     "Variational": "dpmcmc.variational",
     "plan": "dpmcmc.planning",
     "plot_posterior": "dpmcmc.report.pictures",
+    "rehearse": "dpmcmc.rehearsal",
     "sample": "dpmcmc.sampler",
     "sample_not_private": "dpmcmc.sampler",
 }
 
 
+_ROOMS = ("models", "preparation", "proposals")
+"""Rooms whose names are many: ``dpmcmc.models.normal``."""
+
+
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
+    if name in _ROOMS:
+        return import_module(f"dpmcmc.{name}")
     raise AttributeError(f"module 'dpmcmc' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return [*__all__, *_ROOMS]

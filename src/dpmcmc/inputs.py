@@ -39,7 +39,7 @@ def as_model(
     plate
         The plate of the records, for a NumPyro model.
     preparation
-        What is done to each record; a model may have its own instead.
+        What is done to each record first; what a model does itself comes after.
     start
         A point, or None for the model's own.
 
@@ -92,14 +92,15 @@ def _own(
             f"plate is {plate!r}, but the model is a dpmcmc.Model, which states one "
             "record at a time and has no plates. Leave plate out."
         )
-    if preparation is not None and model.preparation is not None:
-        raise InputError(
-            "preparation was given twice: to the model and to the run. Give it once."
-        )
     if start is not None:
         _require_like(start, model.initial)
         model = replace(model, initial=start)
-    return model if preparation is None else replace(model, preparation=preparation)
+    if preparation is None:
+        return model
+    own = model.preparation
+    return replace(
+        model, preparation=preparation if own is None else preparation.then(own)
+    )
 
 
 def _require_like(start: Any, initial: Any) -> None:

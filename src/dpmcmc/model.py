@@ -125,7 +125,7 @@ def check_model(model: Model, theta: Theta, record: Record) -> None:
         is not finite at the starting point.
     """
     if model.preparation is not None:
-        record = shape_of_result("preparation", model.preparation, record)
+        record = model.preparation.check(record)
     likelihood = shape_of_result("log_likelihood", model.log_likelihood, theta, record)
     _require_scalar("log_likelihood(theta, record)", likelihood, (theta, record))
     if type(model.log_likelihood) is not PythonFunction:

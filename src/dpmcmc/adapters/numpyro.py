@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.adapters.arguments import bind
@@ -16,7 +17,7 @@ from dpmcmc.adapters.synthetic import require_separate_records
 from dpmcmc.errors import InputError, require_count
 from dpmcmc.model import Model
 from dpmcmc.preparation import Preparation
-from dpmcmc.tracing import shape_of_result, show_shapes
+from dpmcmc.tracing import is_double, shape_of_result, show_shapes
 
 __all__ = ["from_numpyro"]
 
@@ -72,7 +73,7 @@ def from_numpyro(
     """
     count = require_count("count", count, "Give the number of records.")
     if preparation is not None:
-        one_record = shape_of_result("preparation", preparation, one_record)
+        one_record = preparation.check(one_record)
     with jax.enable_x64(_is_wide(one_record)):
         bound = bind(model, one_record)
         layout = lay_out(bound, count, plate)
@@ -98,8 +99,9 @@ def from_numpyro(
 
 
 def _is_wide(one_record: Any) -> bool:
-    """Whether a record holds 64-bit numbers, as in a chain of float64."""
-    return any(leaf.dtype.itemsize == 8 for leaf in jax.tree.leaves(one_record))
+    """Whether JAX is set to 64-bit numbers, or a record holds them."""
+    wide = is_double(jnp.result_type(float))
+    return wide or any(leaf.dtype.itemsize == 8 for leaf in jax.tree.leaves(one_record))
 
 
 def _can_trace(function: Callable[..., Any], *arguments: Any) -> bool:
