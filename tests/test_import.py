@@ -57,7 +57,15 @@ def test_each_public_name_is_there(name: str) -> None:
 
 
 def test_public_names_are_listed_once_and_in_order() -> None:
-    assert dir(dpmcmc) == sorted(set(dpmcmc.__all__))
+    rooms = {"models", "preparation", "proposals"}
+    assert dir(dpmcmc) == sorted({*dpmcmc.__all__, *rooms})
+    assert dpmcmc.__all__ == sorted(set(dpmcmc.__all__))
+
+
+@pytest.mark.parametrize("room", ["models", "preparation", "proposals"])
+def test_rooms_are_there_when_first_asked_for(room: str) -> None:
+    code = f"import dpmcmc; print(dpmcmc.{room}.__name__)"
+    assert run_python(code) == f"dpmcmc.{room}"
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
