@@ -201,6 +201,19 @@ def _mixtures() -> list[Any]:
     return _COMPILED
 
 
+def test_the_records_may_stand_along_any_axis():
+    def model(y):
+        mean = numpyro.sample("mean", dist.Normal(0, 1).expand([3]).to_event(1))
+        with numpyro.plate("times", 3, dim=-2), numpyro.plate("records", y.shape[0]):
+            numpyro.sample("y", dist.Normal(mean[:, None], 1), obs=y.T)
+
+    one = {"y": jax.ShapeDtypeStruct((3,), np.float32)}
+    adapted = from_numpyro(model, 7, one)
+    theta, y = {"mean": jnp.array([0.0, 1.0, 2.0])}, jnp.array([0.5, 0.5, 1.0])
+    expected = stats.norm.logpdf(y - theta["mean"]).sum()
+    np.testing.assert_allclose(of_one(adapted, theta, {"y": y}), expected, rtol=1e-5)
+
+
 # Priors.
 
 
@@ -257,24 +270,26 @@ def test_the_number_of_records_may_enter_the_prior():
     np.testing.assert_allclose(found, stats.norm.logpdf(4, 5), rtol=1e-5)
 
 
-def test_a_discrete_parameter_stays_as_it_is():
+@pytest.mark.parametrize("validation", [False, True])
+def test_a_discrete_parameter_stays_as_it_is(validation):
+    """And has no density outside its support, whether or not NumPyro checks it."""
+
     def model(y):
         is_in = numpyro.sample("is_in", dist.Bernoulli(0.3).expand([2]).to_event(1))
-        which = numpyro.sample("which", dist.Categorical(jnp.array([0.2, 0.3, 0.5])))
+        which = numpyro.sample("which", dist.DiscreteUniform(1, 4))
         with numpyro.plate("records", y.shape[0]):
             numpyro.sample("y", dist.Normal(jnp.sum(is_in) + which, 1), obs=y)
 
-    adapted = simple(model, "y")
-    assert all(value.dtype.kind == "i" for value in adapted.initial.values())
-    theta = {"is_in": jnp.array([1, 0]), "which": jnp.array(2)}
-    np.testing.assert_allclose(adapted.log_prior(theta), np.log(0.3 * 0.7 * 0.5), 1e-5)
-    np.testing.assert_allclose(
-        of_one(adapted, theta, {"y": jnp.float32(1.0)}),
-        stats.norm.logpdf(1, 3),
-        rtol=1e-5,
-    )
-    for outside in ({"which": jnp.array(3)}, {"is_in": jnp.array([2, 0])}):
-        assert adapted.log_prior({**theta, **outside}) == -np.inf
+    with numpyro.validation_enabled(validation):
+        adapted = simple(model, "y")
+        assert all(value.dtype.kind == "i" for value in adapted.initial.values())
+        theta = {"is_in": jnp.array([1, 0]), "which": jnp.array(2)}
+        prior, chance = adapted.log_prior(theta), 0.3 * 0.7 / 4
+        np.testing.assert_allclose(prior, np.log(chance), rtol=1e-5)
+        found = of_one(adapted, theta, {"y": jnp.float32(1.0)})
+        np.testing.assert_allclose(found, stats.norm.logpdf(1, 3), rtol=1e-5)
+        for outside in ({"which": jnp.array(5)}, {"is_in": jnp.array([2, 0])}):
+            assert adapted.log_prior({**theta, **outside}) == -np.inf
 
 
 def test_an_improper_prior_cannot_be_drawn_from_but_can_be_used():

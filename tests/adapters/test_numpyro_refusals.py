@@ -295,25 +295,28 @@ def test_a_latent_for_each_record_outside_the_plate_is_refused():
 # What mixes records.
 
 
+@pytest.mark.parametrize("validation", [False, True])
 @pytest.mark.parametrize(
     "law",
     [
         lambda y: dist.Normal(y.mean(), 1),
         lambda y: dist.Normal(0, jnp.std(y)),
         lambda y: dist.Uniform(jnp.min(y), jnp.max(y)),
+        lambda y: dist.ImproperUniform(
+            dist.constraints.interval(jnp.min(y), jnp.max(y)), (), ()
+        ),
         lambda y: dist.Normal(0, 1).mask(y[0] > 0),
         lambda y: dist.Normal(0, 1 + 0 * y[0]),
     ],
 )
-def test_a_prior_made_from_records_is_refused(law):
+def test_a_prior_made_from_records_is_refused(law, validation):
     def model(y):
         mean = numpyro.sample("mean", law(y))
         with numpyro.plate("records", y.shape[0]):
             numpyro.sample("y", dist.Normal(mean, 1), obs=y)
 
-    refused(
-        model, "the prior of 'mean' depends on the records", "'y'", "public numbers"
-    )
+    with numpyro.validation_enabled(validation):
+        refused(model, "the prior of 'mean' depends on the records", "'y'", "public")
 
 
 @pytest.mark.parametrize(
