@@ -36,7 +36,7 @@ OUTSIDE = sorted(p for p in PACKAGE.rglob("*.py") if BOUNDARY not in p.parents)
 INSIDE = sorted(BOUNDARY.rglob("*.py"))
 
 EXPORTED = {
-    *("Chains", "Records", "Released", "Tape"),
+    *("Chains", "Measure", "NoisySums", "Records", "Released", "Tape"),
     *("BatchDecision", "FullData", "Grid", "Minibatch", "Mixture", "Noise", "Test"),
 }
 INNER_NAMES = {
@@ -53,6 +53,7 @@ INNER_NAMES = {
     ),
     *("Evidence", "clip_to_grid", "sum_of_steps", "sums_of_steps", "chacha20_words"),
     *("draw_batches", "unseal"),
+    *("bounded_vectors", "rounded_normals", "_sum_of_vectors", "_ahead", "_source"),
 }
 
 
@@ -156,6 +157,8 @@ def test_only_ratios_are_added_up_in_the_boundary():
     assert found == [
         ("batches.py", "_drawn", "sort"),  # of numbers of records, not of records
         ("batches.py", "_redraw", "sort"),
+        ("gradients.py", "_sum_of_vectors", "sum"),
+        ("gradients.py", "bounded_vectors", "sum"),  # over a record's coordinates
         ("laws.py", "mixture_bernoulli", "sum"),  # over the parts of a mixture
         ("ratios.py", "sum_of_steps", "sum"),
         ("ratios.py", "sum_of_steps", "sum"),

@@ -149,7 +149,8 @@ def _last_move(
     refinement: no longer than the guide was wide.
     """
     move = problem.tempered * covariance @ ascent
-    return move * min(1.0, _WIDEST / max(np.linalg.norm(move / problem.scale), 1e-300))
+    length = float(np.linalg.norm(move / problem.scale))
+    return move * min(1.0, _WIDEST / max(length, 1e-300))
 
 
 def _points(problem: Problem, state: _State, normals: np.ndarray) -> Points:

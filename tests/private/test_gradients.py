@@ -1,0 +1,392 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""Noisy sums: the bound on one record, what leaves, and the words that are used."""
+
+import pickle
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import pytest
+from adversarial import HOSTILE, hostile_ratios
+from hypothesis import given
+from hypothesis import strategies as st
+from jax.flatten_util import ravel_pytree
+from programs import ENTRYWISE, inner_programs
+
+from dpmcmc.arithmetic import CLIP_STEPS
+from dpmcmc.model import Model
+from dpmcmc.private import NoisySums, Records, Tape, gradients
+from dpmcmc.private.batches import Sampling, draw_batches
+from dpmcmc.private.exact_normal import rounded_normals
+from dpmcmc.private.gradients import bounded_vectors
+from dpmcmc.private.records import Opened
+from dpmcmc.private.tape import Stream
+from dpmcmc.variational.guides import GuideGradient, Points
+
+SIZE = 3
+
+
+@dataclass(frozen=True)
+class Slope:
+    """The gradient at a public point: here the record itself, as a vector."""
+
+    def __call__(self, log_likelihood, public):
+        return jax.grad(log_likelihood)(public)
+
+
+LINEAR = Model(lambda theta, record: theta @ record, lambda theta: 0.0, np.zeros(SIZE))
+POINT = np.zeros(SIZE, np.float32)
+
+
+def sums_of(records, batch=4, noise=1.0, tape=None, model=LINEAR, dtype="float32"):
+    return NoisySums(
+        model,
+        Records(records),
+        Slope(),
+        tape or Tape.seeded(1),
+        batch=batch,
+        noise_multiplier=noise,
+        dtype=dtype,
+        device=jax.devices()[0],
+    )
+
+
+def bounded(rows, present=None):
+    rows = np.asarray(rows)
+    present = np.ones(len(rows), bool) if present is None else present
+    with jax.enable_x64(True):
+        found = jax.jit(bounded_vectors)(jnp.asarray(rows), jnp.asarray(present))
+        return np.asarray(found)
+
+
+def squares(integers):
+    """Exact, in Python's integers."""
+    return [sum(int(k) ** 2 for k in row) for row in integers]
+
+
+# One record
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@given(st.data())
+def test_no_row_is_longer_than_the_bound(dtype, data):
+    rows = data.draw(hostile_ratios(dtype, 24)).reshape(8, SIZE)
+    assert max(squares(bounded(rows))) <= CLIP_STEPS**2
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_hostile_rows_are_bounded_at_every_scale(dtype):
+    """A random direction, a random length, and every hostile number beside it."""
+    generator = np.random.default_rng(2)
+    lengths = 10.0 ** generator.uniform(-9, 9, (20_000, 1))
+    rows = (generator.normal(size=(20_000, SIZE)) * lengths).astype(dtype)
+    rows[: len(HOSTILE[dtype]), 0] = HOSTILE[dtype]
+    found = bounded(rows)
+    assert max(squares(found)) <= CLIP_STEPS**2
+    with np.errstate(all="ignore"):  # some NaNs signal when they are cast
+        wide = rows.astype(np.float64)
+    finite = np.all(np.isfinite(rows), axis=1) & (np.abs(wide).max(1) < 1e100)
+    norms = np.linalg.norm(wide[finite], axis=1)
+    wanted = wide[finite] / np.maximum(norms, 1.0)[:, None]
+    # toward zero by less than a step, and no clipped row is thrown away
+    np.testing.assert_allclose(found[finite] / CLIP_STEPS, wanted, atol=1.01e-6)
+    assert np.all(found[~np.all(np.isfinite(rows), axis=1)] == 0)
+
+
+def test_a_row_that_is_no_number_or_not_present_counts_for_nothing():
+    rows = np.array([[0.5, np.nan, 0], [0.5, np.inf, 0], [0.5, 0, 0], [1e300, 0, 0]])
+    found = bounded(rows, np.array([True, True, False, True]))
+    assert not found.any()
+
+
+def test_rounding_never_lengthens():
+    generator = np.random.default_rng(3)
+    rows = generator.normal(size=(1000, SIZE))
+    rows *= 0.9 / np.linalg.norm(rows, axis=1, keepdims=True)
+    assert np.all(np.abs(bounded(rows)) <= np.abs(rows) * CLIP_STEPS)
+
+
+def test_the_bound_holds_even_if_the_clip_does_nothing(monkeypatch):
+    """The whole numbers are checked by themselves: too long a row becomes 0."""
+    monkeypatch.setattr("jax_privacy.clipping.clip_pytree", lambda row, _: (row, 0))
+    found = bounded([[0.8, 0.8, 0.0], [0.5, 0.5, 0.5], [np.nan, 1e30, -1e30]])
+    assert squares(found) == [0, 3 * (CLIP_STEPS // 2) ** 2, 0]
+
+
+def test_a_row_depends_on_no_other():
+    generator = np.random.default_rng(4)
+    rows = generator.normal(size=(50, SIZE))
+    alone = np.concatenate([bounded(rows[i : i + 1]) for i in range(len(rows))])
+    np.testing.assert_array_equal(bounded(rows), alone)
+
+
+# The sum
+
+
+def exact_sum(records, dtype="float32"):
+    with jax.enable_x64(True):
+        batch = Opened(np.asarray(records, dtype), None)
+        point = np.zeros(SIZE, dtype)
+        found = gradients._sum_of_vectors(LINEAR, Slope(), dtype, batch, point)
+        assert found.dtype == jnp.int64
+        return np.asarray(found)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@given(st.data())
+def test_replacing_a_record_moves_the_sum_by_at_most_twice_the_bound(dtype, data):
+    rows = data.draw(hostile_ratios(dtype, 7 * SIZE)).reshape(7, SIZE)
+    one, other = rows[:6], np.concatenate([rows[:5], rows[6:]])
+    name = np.dtype(dtype).name
+    change = exact_sum(one, name).astype(object) - exact_sum(other, name).astype(object)
+    assert sum(int(k) ** 2 for k in change) <= (2 * CLIP_STEPS) ** 2
+
+
+def test_the_worst_replacement_moves_it_by_almost_that():
+    one, other = np.full((5, SIZE), 1e9), np.full((5, SIZE), 1e9)
+    other[2] = -1e9
+    change = exact_sum(one) - exact_sum(other)
+    assert np.linalg.norm(change) == pytest.approx(2 * CLIP_STEPS, rel=1e-5)
+
+
+def by_hand(records, tape, step, batch, noise):
+    drawn = draw_batches(tape, 2**64 - 1, step, 1, Sampling(len(records), batch))[0]
+    total = bounded(records[drawn]).sum(axis=0)
+    deviation = int(np.ceil(noise * CLIP_STEPS))
+    return (total + rounded_normals(tape, step, SIZE, deviation)) / CLIP_STEPS
+
+
+def test_what_leaves_is_the_sum_of_the_drawn_records_plus_the_noise():
+    records = np.random.default_rng(5).normal(size=(40, SIZE)).astype(np.float32)
+    sums = sums_of(records, batch=11, noise=2.7)
+    for step in range(5):
+        expected = by_hand(records, Tape.seeded(1), step, 11, 2.7)
+        np.testing.assert_array_equal(sums.release(POINT), expected, strict=True)
+
+
+def test_batches_looked_up_together_or_one_by_one_are_the_same(monkeypatch):
+    records = np.random.default_rng(6).normal(size=(40, SIZE)).astype(np.float32)
+    together = sums_of(records)
+    ahead = [together.release(POINT) for _ in range(7)]
+    for at_once in (4, 12):
+        monkeypatch.setattr(gradients, "_RECORDS_AT_ONCE", at_once)
+        single = sums_of(records)
+        np.testing.assert_array_equal([single.release(POINT) for _ in range(7)], ahead)
+
+
+def test_a_batch_of_everyone_needs_no_drawing():
+    records = np.random.default_rng(7).normal(size=(9, SIZE)).astype(np.float32)
+    noise = rounded_normals(Tape.seeded(1), 0, SIZE, 5 * CLIP_STEPS)
+    expected = (bounded(records).sum(axis=0) + noise) / CLIP_STEPS
+    np.testing.assert_array_equal(sums_of(records, 9, 5.0).release(POINT), expected)
+
+
+def test_the_noise_is_as_large_as_was_said():
+    """Spread of 600 sums of zeros, 5 deviations: false alarm below 1 in a million."""
+    sums = sums_of(np.zeros((6, SIZE)), batch=2, noise=3.0)
+    drawn = np.array([sums.release(POINT) for _ in range(600)])
+    spread = 5 / np.sqrt(2 * drawn.size)
+    assert drawn.std() / 3.0 == pytest.approx(1, abs=spread)
+
+
+def test_a_record_with_a_missing_value_counts_for_nothing():
+    table = pd.DataFrame({"a": pd.array([0.5, None, 0.25], "Float64")})
+    model = Model(lambda theta, record: theta * record["a"], lambda theta: 0.0, 0.0)
+    noise = rounded_normals(Tape.seeded(1), 0, 1, CLIP_STEPS) / CLIP_STEPS
+
+    @dataclass(frozen=True)
+    class One:
+        def __call__(self, log_likelihood, public):
+            return 0.25 + jax.grad(log_likelihood)(public)[None]
+
+    sums = NoisySums(
+        model,
+        Records(table),
+        One(),
+        Tape.seeded(1),
+        batch=3,
+        noise_multiplier=1.0,
+        dtype="float32",
+        device=jax.devices()[0],
+    )
+    released = sums.release(np.float32(0.0)) - noise
+    np.testing.assert_allclose(released, [0.75 + 0.5], atol=1e-9)
+
+
+# The tape
+
+
+def test_no_word_is_used_twice(monkeypatch):
+    calls, inner = [], Tape.words
+
+    def words(self, stream, chain, start, count, attempt=0):
+        calls.append((stream, attempt, chain, start, start + count))
+        return inner(self, stream, chain, start, count, attempt)
+
+    monkeypatch.setattr(Tape, "words", words)
+    monkeypatch.setattr(gradients, "_RECORDS_AT_ONCE", 30)
+    sums = sums_of(np.ones((20, SIZE)), batch=10)
+    sums.normals(17)
+    for _ in range(10):
+        sums.release(POINT)
+        sums.normals(3)
+    used = {}
+    for stream, attempt, chain, start, end in calls:
+        places = used.setdefault((stream, attempt, chain), set())
+        fresh = set(range(start, end))
+        assert not places & fresh
+        places |= fresh
+    streams = {stream for stream, *_ in calls}
+    assert streams >= {Stream.BATCH, Stream.REDRAW, Stream.NOISE, Stream.POINTS}
+    # batches are drawn under a number that no chain has
+    batches = [c for c in calls if c[0] in (Stream.BATCH, Stream.REDRAW)]
+    assert {chain for _, _, chain, _, _ in batches} == {2**64 - 1}
+
+
+def test_a_secret_tape_serves_once():
+    tape = Tape.fresh()
+    sums_of(np.ones((5, SIZE)), tape=tape)
+    with pytest.raises(RuntimeError, match="this tape has been used"):
+        sums_of(np.ones((5, SIZE)), tape=tape)
+
+
+def test_public_normals_are_normal_and_go_on():
+    """Mean and spread of 20,000, 5 deviations: false alarm below 2 in a million."""
+    sums = sums_of(np.ones((5, SIZE)))
+    drawn = np.concatenate([sums.normals(5000) for _ in range(4)])
+    assert len(np.unique(drawn)) == len(drawn)
+    assert abs(drawn.mean()) < 5 / np.sqrt(len(drawn))
+    assert drawn.std() == pytest.approx(1, abs=5 / np.sqrt(2 * len(drawn)))
+
+
+@pytest.mark.parametrize("noise", [0.0, -1.0, np.nan, np.inf, 2.0**31])
+def test_no_sum_leaves_without_noise(noise):
+    with pytest.raises(ValueError, match="is no noise"):
+        sums_of(np.ones((5, SIZE)), noise=noise)
+
+
+def test_noisy_sums_cannot_be_saved():
+    with pytest.raises(TypeError, match="they hold the records"):
+        pickle.dumps(sums_of(np.ones((5, SIZE))))
+
+
+def test_hostile_records_neither_raise_nor_warn():
+    rows = np.resize(HOSTILE[np.float64], (40, SIZE))
+    with jax.debug_nans(True), np.errstate(all="raise"):
+        assert np.all(np.isfinite(sums_of(rows, batch=40).release(POINT)))
+
+
+# The traced program
+
+
+COUNT = 1021  # a prime, so that no other axis has its length
+
+MORE = {"add_any", "ceil", "floor", "sign"}
+
+STRUCTURAL = {
+    "concatenate": lambda p: p["dimension"] != 0,
+    "split": lambda p: p["axis"] != 0,
+    "transpose": lambda p: p["permutation"][0] == 0,
+    "reduce_sum": lambda p: 0 not in p["axes"],
+    "reduce_and": lambda p: 0 not in p["axes"],
+    "gather": lambda p: (
+        p["slice_sizes"][0] == COUNT
+        and 0 in p["dimension_numbers"].offset_dims
+        and 0 not in p["dimension_numbers"].collapsed_slice_dims
+    ),
+}
+
+
+def follow(program, are_records):
+    """Which outputs hold sums; fails where records are mixed but by an int64 sum.
+
+    Records are along the first axis of everything that holds them.
+    """
+    of_records = dict(zip(program.invars, are_records, strict=True))
+    summed = set()
+    for equation in program.eqns:
+        given = [v for v in equation.invars if not hasattr(v, "val")]
+        name = equation.primitive.name
+        assert not summed & set(given), f"{name} reads the sum of records"
+        if not any(of_records.get(v) for v in given):
+            continue
+        inner = list(inner_programs(equation))
+        outputs = equation.outvars
+        if inner:
+            flags = [
+                not hasattr(v, "val") and bool(of_records.get(v))
+                for v in equation.invars
+            ]
+            sums = follow(inner[0], flags)
+            summed |= {v for v, is_sum in zip(outputs, sums, strict=True) if is_sum}
+        elif name == "reduce_sum" and 0 in equation.params["axes"]:
+            assert outputs[0].aval.dtype == np.int64, "records are summed as floats"
+            summed |= set(outputs)
+            continue
+        else:
+            keeps_apart = STRUCTURAL.get(name)
+            is_entrywise = name in ENTRYWISE or name in MORE
+            is_apart = keeps_apart(equation.params) if keeps_apart else is_entrywise
+            assert is_apart, f"{name} may mix records"
+        for variable in outputs:
+            if variable not in summed:
+                assert variable.aval.shape[:1] == (COUNT,), f"{name} mixes records"
+                of_records[variable] = True
+    return [variable in summed for variable in program.outvars]
+
+
+def traced(full=True, dtype="float32"):
+    def quadratic(theta, record):
+        return -0.5 * (record["x"] - theta["mean"]) ** 2 * jnp.exp(theta["other"])
+
+    initial = {"mean": 0.0, "other": 0.0}
+    model = Model(quadratic, lambda theta: 0.0, initial)
+    with jax.enable_x64(True):
+        start = jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype), initial)
+        _, unravel = ravel_pytree(start)
+        parts = (np.zeros((4, 2)), np.ones(2), np.ones(()))
+        public = Points(*(np.asarray(part, dtype) for part in parts))
+        batch = Opened({"x": np.zeros(COUNT, dtype)}, np.ones(COUNT, bool))
+        measure = GuideGradient(unravel, 2, full)
+
+        def total(batch, public):
+            return gradients._sum_of_vectors(model, measure, dtype, batch, public)
+
+        program = jax.make_jaxpr(total)(batch, public)
+    flags = [True] * 2 + [False] * 3
+    return follow(program.jaxpr, flags)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("full", [True, False])
+def test_records_meet_in_an_integer_sum_alone_and_nothing_reads_it(full, dtype):
+    assert traced(full, dtype) == [True]
+
+
+def test_a_program_that_mixes_records_is_found(monkeypatch):
+    inner = bounded_vectors
+
+    def centred(vectors, present):
+        return inner(vectors - jnp.mean(vectors, axis=0), present)
+
+    gradients._sum_of_vectors.clear_cache()
+    monkeypatch.setattr(gradients, "bounded_vectors", centred)
+    with pytest.raises(AssertionError, match="summed as floats"):
+        traced()
+
+
+def test_a_program_that_scales_by_the_sum_is_found(monkeypatch):
+    inner = bounded_vectors
+
+    def scaled(vectors, present):
+        steps = inner(vectors, present)
+        return steps // jnp.sum(present.astype(jnp.int64), dtype=jnp.int64)
+
+    gradients._sum_of_vectors.clear_cache()
+    monkeypatch.setattr(gradients, "bounded_vectors", scaled)
+    with pytest.raises(AssertionError, match="reads the sum of records"):
+        traced()
+    gradients._sum_of_vectors.clear_cache()
