@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bounded walk is uniform, and never farther than it says, rounding included."""
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from words import FALSE_ALARM, moves, propose_all
 
+import dpmcmc
 from dpmcmc.errors import InputError
 from dpmcmc.proposals import BoundedWalk
 
@@ -115,6 +117,35 @@ def test_reach_bounds_the_exact_distance_of_stored_points(
     assert sum(part**2 for part in parts) <= reach**2
     if shape == "box":
         assert all(abs(part) <= Fraction(radius) for part in parts)
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize("shape", ["ball", "box"])
+def test_reach_holds_along_a_compiled_chain(shape, precision):
+    """Every step of a run, where compilers fuse operations and θ is large."""
+    model = dpmcmc.Model(
+        lambda theta, record: 0.0 * record,
+        lambda theta: 0.0,
+        initial=np.array([3e4, -1e-3, 700.0]),
+    )
+    walk = BoundedWalk(0.01, shape=shape)
+    run = dpmcmc.sample_not_private(
+        model,
+        np.zeros(2),
+        steps=2000,
+        warmup=0,
+        proposal=walk,
+        precision=precision,
+        seed=23,
+        progress=False,
+    )
+    chain = [[Fraction(x) for x in row] for row in run.draws["theta"][0].tolist()]
+    reach = Fraction(walk.reach(jnp.zeros(3))) ** 2
+    farthest = max(
+        sum((a - b) ** 2 for a, b in zip(one, other, strict=True))
+        for one, other in itertools.pairwise(chain)
+    )
+    assert float(reach) * 0.5 < farthest <= reach
 
 
 def test_reach_is_the_radius_or_the_corner_of_the_box():

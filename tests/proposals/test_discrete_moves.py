@@ -168,6 +168,10 @@ def test_reach():
     ) == pytest.approx(6)
     assert 2 <= BitFlips(4).reach(jnp.zeros(5, bool)) < 2 + 1e-9
     assert IntegerWalk(3).reach(jnp.int32(0)) == 3
+    with pytest.raises(InputError, match="count is 'two'"):
+        BitFlips("two").reach(jnp.zeros(5, bool))
+    with pytest.raises(InputError, match=r"step is 0\.5"):
+        IntegerWalk(0.5).reach(jnp.int32(0))
 
 
 WHOLE = jnp.array([1, 2], jnp.int32)

@@ -73,7 +73,9 @@ class Proposal(Protocol):
 def reach_of(proposal: Proposal, theta: Theta) -> float:
     """How far a proposal can move θ; infinity if it knows no bound."""
     reach = getattr(proposal, "reach", None)
-    return math.inf if reach is None else float(reach(theta))
+    if reach is None or isinstance(proposal, type):  # a class is for fit to refuse
+        return math.inf
+    return float(reach(theta))
 
 
 def require_proposal(name: str, proposal: Any) -> Proposal:

@@ -5,14 +5,18 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import jax
+import jax.numpy as jnp
+import numpy as np
 
 from dpmcmc.errors import InputError
 from dpmcmc.proposals.base import (
     Mover,
     Noise,
+    Numbers,
     Proposal,
     Proposed,
     Theta,
@@ -20,9 +24,15 @@ from dpmcmc.proposals.base import (
     require_proposal,
 )
 from dpmcmc.proposals.leaves import leaf_name, pick
-from dpmcmc.proposals.mixture import choose, fit_part
+from dpmcmc.proposals.mixture import choose
 
-__all__ = ["AdaptingBlocksMover", "Blocks", "BlocksMover", "OneBlockMover"]
+__all__ = [
+    "AdaptingBlocksMover",
+    "Blocks",
+    "BlocksMover",
+    "OneBlockMover",
+    "TurnsMover",
+]
 
 
 @dataclass(frozen=True)
@@ -31,7 +41,10 @@ class Blocks:
 
     Together: the parts move independently given θ, so the density of a move is the
     product of theirs, and the log-density ratio is the sum. One at a time: a mixture
-    of proposals, each of which moves one block; see `Mixture`.
+    of proposals, each of which moves one block; see `Mixture`. If a part adapts, blocks
+    moved one at a time take turns instead, in their order, so that the part knows
+    which bits are its own. Each block's step keeps the posterior, so their sequence
+    does.
 
     Parameters
     ----------
@@ -48,27 +61,28 @@ class Blocks:
     parts: Mapping[str, Proposal | None]
     together: bool = True
 
-    def fit(self, theta: Theta) -> "BlocksMover | OneBlockMover":
+    def fit(self, theta: Theta) -> "BlocksMover | OneBlockMover | TurnsMover":
         """Find each block in θ, and fit its proposal to it."""
         names, proposals = self._moving(theta)
-        blocks = [(f"the block {name!r}", proposals[name], name) for name in names]
         subtrees = _split(theta, names)
-        if not self.together:
-            return OneBlockMover(
-                names,
-                tuple(fit_part(text, p, subtrees[name]) for text, p, name in blocks),
-            )
         movers = tuple(
-            require_proposal(text, p).fit(subtrees[name]) for text, p, name in blocks
+            require_proposal(f"the block {name!r}", proposals[name]).fit(subtrees[name])
+            for name in names
         )
         adapts = any(hasattr(mover, "adapt") for mover in movers)
-        return (AdaptingBlocksMover if adapts else BlocksMover)(names, movers)
+        if self.together:
+            return (AdaptingBlocksMover if adapts else BlocksMover)(names, movers)
+        if adapts:
+            return TurnsMover(names, movers, np.int32(0))
+        return OneBlockMover(names, movers)
 
     def stopping_at(self, warmup: int) -> "Blocks":
         """The same, with the end of learning settled for each block that adapts."""
         if not isinstance(self.parts, Mapping):
             return self  # to be refused by fit
-        settled = {name: _settled(part, warmup) for name, part in self.parts.items()}
+        moving = sum(part is not None for part in self.parts.values())
+        steps = warmup if self.together else warmup // max(moving, 1)
+        settled = {name: _settled(part, steps) for name, part in self.parts.items()}
         return replace(self, parts=settled)
 
     def reach(self, theta: Theta) -> float:
@@ -137,14 +151,7 @@ class AdaptingBlocksMover(BlocksMover):
 
     def adapt(self, released: Any) -> "AdaptingBlocksMover":
         """Hand its block of the released points, and the bits, to each that adapts."""
-        blocks = _split(released.theta, self.names)
-        movers = tuple(
-            mover.adapt(released._replace(theta=blocks[name]))
-            if hasattr(mover, "adapt")
-            else mover
-            for name, mover in zip(self.names, self.movers, strict=True)
-        )
-        return replace(self, movers=movers)
+        return replace(self, movers=_adapted(self.names, self.movers, released))
 
 
 @jax.tree_util.register_dataclass
@@ -158,12 +165,59 @@ class OneBlockMover:
     def propose(self, theta: Theta, noise: Noise) -> Proposed:
         """Let every block propose, each from words of its own, and move one."""
         chosen = pick(noise.uniforms(1)[0], len(self.names))
-        blocks = _split(theta, self.names)
-        options = []
-        for name, mover in zip(self.names, self.movers, strict=True):
-            point, log_ratio = mover.propose(blocks[name], noise)
-            options.append(Proposed(_join(theta, {name: point}), log_ratio))
-        return choose(chosen, options)
+        return _move_one(self.names, self.movers, theta, noise, chosen)
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class TurnsMover:
+    """Moves the named blocks in turns; those that adapt learn from their own turns."""
+
+    names: tuple[str, ...] = field(metadata={"static": True})
+    movers: tuple[Mover, ...]
+    turn: Numbers
+
+    def propose(self, theta: Theta, noise: Noise) -> Proposed:
+        """Let every block propose, each from words of its own, and move one."""
+        return _move_one(self.names, self.movers, theta, noise, jnp.asarray(self.turn))
+
+    def adapt(self, released: Any) -> "TurnsMover":
+        """Let the block learn whose turn it was, and pass the turn on."""
+        learnt = _adapted(self.names, self.movers, released)
+        movers = tuple(
+            jax.tree.map(partial(jnp.where, self.turn == place), new, old)
+            for place, (new, old) in enumerate(zip(learnt, self.movers, strict=True))
+        )
+        return replace(self, movers=movers, turn=(self.turn + 1) % len(self.names))
+
+
+def _adapted(
+    names: tuple[str, ...], movers: tuple[Mover, ...], released: Any
+) -> tuple[Mover, ...]:
+    """The movers after a step, each handed the released points of its own block."""
+    blocks = _split(released.theta, names)
+    return tuple(
+        mover.adapt(released._replace(theta=blocks[name]))
+        if hasattr(mover, "adapt")
+        else mover
+        for name, mover in zip(names, movers, strict=True)
+    )
+
+
+def _move_one(
+    names: tuple[str, ...],
+    movers: tuple[Mover, ...],
+    theta: Theta,
+    noise: Noise,
+    chosen: jax.Array,
+) -> Proposed:
+    """Move one block; words are read for all, so that their number is fixed."""
+    blocks = _split(theta, names)
+    options = []
+    for name, mover in zip(names, movers, strict=True):
+        point, log_ratio = mover.propose(blocks[name], noise)
+        options.append(Proposed(_join(theta, {name: point}), log_ratio))
+    return choose(chosen, options)
 
 
 def _settled(part: Any, warmup: int) -> Any:

@@ -50,7 +50,7 @@ class BitFlips:
     def fit(self, theta: Theta) -> "BitMover":
         """Check that θ holds booleans, and enough of them."""
         require_booleans("BitFlips", theta)
-        count = require_count("count", self.count, "Flip one boolean, or more.")
+        count = self._count()
         size = sum(np.size(leaf) for leaf in jax.tree.leaves(theta))
         if count > size:
             raise InputError(
@@ -62,7 +62,10 @@ class BitFlips:
     def reach(self, theta: Theta) -> float:
         """Flips of k booleans, as 0 and 1, move θ by √k."""
         del theta  # any will do
-        return math.nextafter(math.sqrt(self.count), math.inf)
+        return math.nextafter(math.sqrt(self._count()), math.inf)
+
+    def _count(self) -> int:
+        return require_count("count", self.count, "Flip one boolean, or more.")
 
 
 @jax.tree_util.register_dataclass
@@ -172,7 +175,7 @@ class IntegerWalk:
     def fit(self, theta: Theta) -> "IntegerMover":
         """Check the bounds, and that θ starts within them."""
         require_whole("IntegerWalk", theta)
-        step = require_count("step", self.step, "A move is from 1 to step.")
+        step = self._step()
         start = np.asarray(ravel_pytree(theta)[0])
         limits = np.iinfo(start.dtype)
         if step > limits.max // 4:
@@ -200,7 +203,10 @@ class IntegerWalk:
     def reach(self, theta: Theta) -> float:
         """The largest move: one coordinate moves at a time."""
         del theta  # any will do
-        return float(self.step)
+        return float(self._step())
+
+    def _step(self) -> int:
+        return require_count("step", self.step, "A move is from 1 to step.")
 
     def _bounds(self, name: str, value: Any, default: int, theta: Theta) -> np.ndarray:
         value = default if value is None else value

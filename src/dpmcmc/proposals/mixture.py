@@ -22,7 +22,7 @@ from dpmcmc.proposals.base import (
     require_proposal,
 )
 
-__all__ = ["Mixture", "MixtureMover", "choose", "fit_part"]
+__all__ = ["Mixture", "MixtureMover", "choose"]
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Mixture:
         """Fit each part to θ."""
         weights, proposals = self._pairs()
         movers = tuple(
-            fit_part(f"part {place} of the mixture", proposal, theta)
+            _fit_part(f"part {place} of the mixture", proposal, theta)
             for place, proposal in enumerate(proposals)
         )
         return MixtureMover(np.cumsum(weights)[:-1] / np.sum(weights), movers)
@@ -98,7 +98,7 @@ def choose(chosen: jax.Array, options: Sequence[Proposed]) -> Proposed:
     return Proposed(jax.tree.map(take, *points), take(*ratios))
 
 
-def fit_part(name: str, proposal: Proposal, theta: Theta) -> Mover:
+def _fit_part(name: str, proposal: Proposal, theta: Theta) -> Mover:
     """Fit one of several proposals of which a step takes one.
 
     Raises
@@ -111,7 +111,7 @@ def fit_part(name: str, proposal: Proposal, theta: Theta) -> Mover:
     if hasattr(mover, "adapt"):
         raise InputError(
             f"{name} is {type(proposal).__name__}, which adapts to the bits of its own "
-            "moves; where a step takes one of several proposals, none may adapt. Give "
-            "it a fixed scale, or move all blocks together."
+            "moves; where a step takes a proposal at random, none may adapt. Give it a "
+            "fixed scale."
         )
     return mover
