@@ -34,7 +34,7 @@ def test_a_point_is_where_chains_start(model: Model, records: np.ndarray) -> Non
     there = seeded(model, records, start={"mean": 0.7}, proposal=RandomWalk(1e-6))
     np.testing.assert_allclose(there.draws["mean"], 0.7, atol=1e-4)
     assert there.settings["start"] == "{'mean': 0.7}"
-    assert there.statement.start == ""
+    assert there.statement.released_first == ()
 
 
 def test_a_point_costs_nothing(model: Model, records: np.ndarray) -> None:

@@ -52,7 +52,7 @@ def state(
     epsilon: float,
     delta: float,
     accountant: str,
-    start: str,
+    released_first: tuple[str, ...],
     not_private_because: tuple[str, ...] = (),
     notes: tuple[str, ...] = (),
 ) -> Statement:
@@ -71,7 +71,7 @@ def state(
         not_private_because=not_private_because,
         notes=notes,
         version=version("dpmcmc"),
-        start=start,
+        released_first=released_first,
         prepared=() if preparation is None else preparation.describe(),
     )
 

@@ -1,67 +1,27 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""Drawing a posterior: the loop around the boundary, and the statement of its cost.
+"""The front door: draw a posterior, and know what it cost.
 
 `sample` is private. `sample_not_private` runs the very same chain with no claim:
 for simulated or public records, for reference chains, and for seeds.
 """
 
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import jax
 
-from dpmcmc.acceptance import (
-    Acceptance,
-    Barker,
-    Coarsening,
-    MinibatchBarker,
-    Setting,
-    require_test,
-    tempered_records,
-)
-from dpmcmc.accounting import most_steps
-from dpmcmc.claims import (
-    at_clip,
-    certify,
-    lipschitz_clip,
-    model_notes,
-    named,
-    notes,
-    state,
-)
-from dpmcmc.errors import (
-    InputError,
-    require_count,
-    require_positive,
-    require_probability,
-)
-from dpmcmc.inputs import as_model
-from dpmcmc.loop import Precision, chain_precision, prepare, run_chains
+from dpmcmc.acceptance import Acceptance, Barker, Coarsening
+from dpmcmc.explicit import Settings, run_openly, run_privately
+from dpmcmc.loop import Precision
 from dpmcmc.model import Model
 from dpmcmc.posterior import Posterior
 from dpmcmc.preparation import Preparation
-from dpmcmc.private import FullData, Records, Tape
 from dpmcmc.proposals import Proposal
-from dpmcmc.starts import (
-    begin,
-    check_planned,
-    choose_proposal,
-    plan_start,
-    point_of,
-)
 
 __all__ = ["sample", "sample_not_private"]
 
 _BARKER = Barker()
-
-_MOST_STEPS = 10**7
-"""Steps that a budget may buy without the user having said how many."""
-
-_USUAL_DELTA = 1e-6
-"""The δ by which the noise of a fit that is not private is measured."""
 
 
 def sample(
@@ -163,77 +123,25 @@ def sample(
     model, the proposal, the starting point and all settings were chosen without
     looking at the records. It holds whether or not the chain has converged.
     """
-    delta = require_probability("delta", delta, "Choose it well below 1/N.")
-    chains = require_count("chains", chains, "One chain makes most of a budget.")
-    sealed = records if isinstance(records, Records) else Records(records)
-    if (epsilon is None) == (steps is None):
-        raise InputError(
-            f"epsilon is {epsilon!r} and steps is {steps!r}; give one of the two: "
-            "epsilon, to have the steps it buys, or steps, to read the ε they cost."
-        )
-    dtype = chain_precision(precision)
-    model = as_model(
+    settings = Settings(
         model,
-        sealed,
-        dtype,
-        plate=plate,
+        records,
+        proposal=proposal,
+        clip=clip,
+        test=test,
+        tempering=tempering,
+        start=start,
         preparation=preparation,
-        start=point_of(start),
-    )
-    tempered = tempered_records(tempering, len(sealed))
-    test = require_test(test)
-    setting = Setting(len(sealed), tempered, clip)
-    if clip is None and not isinstance(test, MinibatchBarker):
-        setting = replace(
-            setting, clip=lipschitz_clip(model, proposal, setting.tempering)
-        )
-    mechanism = test.mechanism(setting)
-    bit = test.event(setting, mechanism)
-    planned = plan_start(start, model, sealed, delta, epsilon)
-    if epsilon is not None:
-        epsilon = require_positive("epsilon", epsilon, "Common budgets: 0.1 to 10.")
-        bits = most_steps(bit, epsilon, delta, planned.event)
-        if bits < chains:
-            raise InputError(
-                f"the budget ε = {epsilon:g}, δ = {delta:g} buys {bits} bits"
-                f"{at_clip(setting.clip)}, but one step of each chain needs {chains}. "
-                "Choose a smaller clip, a larger budget, or fewer chains."
-            )
-        steps = _affordable(bits // chains, epsilon)
-    run = prepare(
-        model,
-        sealed,
-        choose_proposal(proposal, planned),
-        chains,
-        steps,
-        warmup,
-        dtype,
-        devices,
-        chunk,
-        mechanism,
-    )
-    check_planned(run, planned)
-    certificate = certify(bit, planned.event, run, delta, setting.clip)
-    statement = state(
-        run,
-        test,
-        setting,
-        epsilon=certificate.epsilon,
-        delta=certificate.delta,
-        accountant=named(certificate),
-        start=planned.description,
-        notes=notes(run, mechanism, delta),
-    )
-    run = begin(
-        run,
-        planned,
-        is_shaped=proposal is None,
-        tempered=tempered,
-        seed=None,
-        is_private=True,
+        plate=plate,
+        steps=steps,
+        chains=chains,
+        warmup=warmup,
+        precision=precision,
+        devices=devices,
+        chunk=chunk,
         progress=progress,
     )
-    return run_chains(run, mechanism, Tape.fresh(), statement, progress)
+    return run_privately(settings, delta=delta, epsilon=epsilon)
 
 
 def sample_not_private(
@@ -274,69 +182,22 @@ def sample_not_private(
 warmup, precision, devices, chunk, progress
         As in `sample`.
     """
-    sealed = records if isinstance(records, Records) else Records(records)
-    dtype = chain_precision(precision)
-    model = as_model(
+    settings = Settings(
         model,
-        sealed,
-        dtype,
-        plate=plate,
+        records,
+        proposal=proposal,
+        clip=clip,
+        test=test,
+        tempering=tempering,
+        start=start,
         preparation=preparation,
-        start=point_of(start),
-    )
-    tempered = tempered_records(tempering, len(sealed))
-    setting = Setting(len(sealed), tempered, clip, is_private=False)
-    test = require_test(test)
-    mechanism = test.mechanism(setting)
-    reasons = ["it was drawn by sample_not_private, outside any budget"]
-    if clip is None and isinstance(mechanism, FullData):
-        reasons.append("no clip bounds the influence of a record")
-    if seed is not None:
-        seed = require_count("seed", seed, "Give None for a fresh tape.", least=0)
-        reasons.append("the randomness can be made again from a seed")
-    planned = plan_start(start, model, sealed, _USUAL_DELTA, None)
-    run = prepare(
-        model,
-        sealed,
-        choose_proposal(proposal, planned),
-        chains,
-        steps,
-        warmup,
-        dtype,
-        devices,
-        chunk,
-        mechanism,
-    )
-    check_planned(run, planned)
-    statement = state(
-        run,
-        test,
-        setting,
-        epsilon=math.inf,
-        delta=1.0,
-        accountant="none",
-        start=planned.description,
-        not_private_because=tuple(reasons),
-        notes=model_notes(run, mechanism),
-    )
-    run = begin(
-        run,
-        planned,
-        is_shaped=proposal is None,
-        tempered=tempered,
-        seed=seed,
-        is_private=False,
+        plate=plate,
+        steps=steps,
+        chains=chains,
+        warmup=warmup,
+        precision=precision,
+        devices=devices,
+        chunk=chunk,
         progress=progress,
     )
-    tape = Tape.fresh() if seed is None else Tape.seeded(seed)
-    return run_chains(run, mechanism, tape, statement, progress)
-
-
-def _affordable(steps: int, epsilon: float) -> int:
-    if steps > _MOST_STEPS:
-        raise InputError(
-            f"the budget ε = {epsilon:g} buys {steps:,} steps of each chain, more than "
-            f"the {_MOST_STEPS:,} that are run unasked. Give steps instead of epsilon, "
-            "and read the smaller ε that they cost."
-        )
-    return steps
+    return run_openly(settings, seed=seed)

@@ -53,9 +53,9 @@ class PlannedStart:
         return NoOpDpEvent() if self.fit is None else self.fit.event
 
     @property
-    def description(self) -> str:
-        """What finding the start releases, in words; empty if nothing."""
-        return "" if self.fit is None else self.fit.description
+    def descriptions(self) -> tuple[str, ...]:
+        """What finding the start releases, in words."""
+        return () if self.fit is None else (self.fit.description,)
 
 
 def point_of(start: Any) -> Any:

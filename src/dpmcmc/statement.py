@@ -31,8 +31,8 @@ class Statement:
         How many records the likelihood counts for, N₀; ``records`` if not tempered.
     accountant
         Which accountant proved the guarantee.
-    start
-        What was released to find the start, in words; empty if nothing was.
+    released_first
+        What was released before the chain, in words, such as a start.
     prepared
         What was done to each record before it was read, in words.
     not_private_because
@@ -55,7 +55,7 @@ class Statement:
     not_private_because: tuple[str, ...]
     notes: tuple[str, ...]
     version: str
-    start: str = ""
+    released_first: tuple[str, ...] = ()
     prepared: tuple[str, ...] = ()
 
     @property
@@ -93,7 +93,7 @@ class Statement:
     def from_json(cls, text: str) -> "Statement":
         """Read what `to_json` wrote."""
         fields = json.loads(text)
-        for name in ("not_private_because", "notes", "prepared"):
+        for name in ("not_private_because", "notes", "prepared", "released_first"):
             fields[name] = tuple(fields[name])
         if fields["epsilon"] is None:
             fields["epsilon"] = math.inf
@@ -106,7 +106,7 @@ class Statement:
             "(differential privacy, proven).",
             f"Protected: any one of the {self.records:,} records, against substitution "
             "by any other record. The number of records is public.",
-            *([f"Released first: {self.start}."] if self.start else []),
+            *(f"Released first: {words}." for words in self.released_first),
             f"Released: {bits:,} accept-or-reject bits ({_plural(self.chains, 'chain')}"
             f" of {_plural(self.steps, 'step')}), each {self.decided}.",
             *self._prepared_lines(),

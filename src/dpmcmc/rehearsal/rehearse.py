@@ -16,6 +16,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from dpmcmc.errors import InputError, require_count
+from dpmcmc.explicit import Settings, run_openly, run_privately
 from dpmcmc.model import Model
 from dpmcmc.posterior import Posterior
 from dpmcmc.progress import steps_bar
@@ -25,7 +26,6 @@ from dpmcmc.rehearsal.simulate import (
     simulate_records,
     without_preparation,
 )
-from dpmcmc.sampler import sample, sample_not_private
 from dpmcmc.summary import summarise
 from dpmcmc.tracing import show_shapes
 
@@ -238,16 +238,16 @@ def _reference(
     model: Model, table: Any, theta: Any, shape: np.ndarray, seed: int, steps: int
 ) -> Posterior:
     walk = RandomWalk(best_scale(len(shape)) ** 2 * shape)
-    return sample_not_private(
+    settings = Settings(
         model,
         table,
         steps=steps,
         proposal=Adaptive(walk),
         start=theta,
         chains=2,
-        seed=seed,
         progress=False,
     )
+    return run_openly(settings, seed=seed)
 
 
 def _try(
@@ -260,7 +260,10 @@ def _try(
     reference: Posterior,
 ) -> Trial:
     given = {"start": theta, "progress": False, **settings}
-    posterior = sample(model, table, delta=delta, **given)
+    epsilon = given.pop("epsilon", None)
+    posterior = run_privately(
+        Settings(model, table, **given), delta=delta, epsilon=epsilon
+    )
     mine, theirs = summarise(posterior.draws), summarise(reference.draws)
     return Trial(
         name=name,
