@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A private start: check what was given, fit a normal guide, say what it cost."""
 
+import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,12 +18,20 @@ from dpmcmc.model import Model, check_model
 from dpmcmc.private import NoisySums, Records, Tape
 from dpmcmc.progress import steps_bar
 from dpmcmc.python_function import PythonFunction
-from dpmcmc.tracing import as_float, is_double, require_visible, show_shapes
+from dpmcmc.tracing import (
+    as_float,
+    is_double,
+    require_visible,
+    shape_of_result,
+    show_shapes,
+)
 from dpmcmc.variational.climb import Problem, climb
 from dpmcmc.variational.guides import GuideGradient
 from dpmcmc.variational.settings import Plan
 
 __all__ = ["Start", "check_start", "fit_start"]
+
+_PACKAGES = ("jax_privacy", "optax")
 
 
 @dataclass(frozen=True)
@@ -129,6 +138,7 @@ def _problem(
     model: Model, records: Records, plan: Plan, tempered: float | None, dtype: str
 ) -> Problem:
     """Check everything that can be checked without a record."""
+    _require_packages()
     if len(records) != plan.records:
         raise InputError(
             f"there are {len(records)} records, but the start was planned for "
@@ -141,7 +151,7 @@ def _problem(
         record = records.shape_of_one(dtype)
         check_model(model, theta, record)
         flat, unravel = ravel_pytree(theta)
-        _require_gradient(model, theta, record)
+        _require_derivatives(model, theta, record)
 
         def log_prior(point: Any) -> jax.Array:
             return as_float(model.log_prior(point), dtype)
@@ -174,21 +184,30 @@ def _continuous(model: Model, dtype: str) -> Any:
     return jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype), model.initial)
 
 
-def _require_gradient(model: Model, theta: Any, record: Any) -> None:
+def _require_derivatives(model: Model, theta: Any, record: Any) -> None:
+    """Refuse a log-likelihood that JAX cannot differentiate twice, or see through."""
     if type(model.log_likelihood) is PythonFunction:
         raise InputError(
             "log_likelihood is a PythonFunction, which has no gradient; a variational "
             "start needs one. Write it in operations of JAX, or start the chain at a "
             "public point."
         )
-    require_visible("the gradient of log_likelihood", _gradient(model), theta, record)
 
-
-def _gradient(model: Model) -> Callable[[Any, Any], Any]:
     def scalar(theta: Any, record: Any) -> jax.Array:
-        return as_float(model.record_log_likelihood(theta, record), float)
+        return as_float(model.record_log_likelihood(theta, record), jnp.float32)
 
-    return jax.grad(scalar)
+    name, second = "the second derivative of log_likelihood", jax.hessian(scalar)
+    shape_of_result(name, second, theta, record)
+    require_visible(name, second, theta, record)
+
+
+def _require_packages() -> None:
+    missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
+    if missing:
+        raise InputError(
+            f"a variational start needs {' and '.join(missing)}, which is not "
+            "installed. Install dpmcmc[variational]."
+        )
 
 
 def _scale(
