@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the user states: a log-likelihood of one record, a prior, a place to start."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,6 +63,10 @@ class Model:
     preparation
         What is done to a record before the log-likelihood reads it, with public
         bounds; the statement says it.
+    responses
+        Which columns of a record (prepared) the model explains given the others, with
+        all values that each can take, such as ``{"y": (0.0, 1.0)}``, or None if they
+        cannot be listed. Clipping can then keep the mean of a ratio given the others.
     """
 
     log_likelihood: Callable[[Theta, Record], Any]
@@ -73,6 +77,7 @@ class Model:
     simulate: Callable[[Theta, jax.Array, Record], Record] | None = None
     lipschitz: float | None = None
     preparation: Preparation | None = None
+    responses: Mapping[str, Sequence[float] | None] | None = None
 
     def __post_init__(self) -> None:
         given = [name for name in _OPTIONAL_FUNCTIONS if getattr(self, name)]
@@ -84,6 +89,8 @@ class Model:
                 )
         if self.lipschitz is not None:
             require_positive("lipschitz", self.lipschitz, "Leave it out if unknown.")
+        if self.responses is not None:
+            _require_responses(self.responses)
         leaves = jax.tree.leaves(self.initial)
         if not leaves:
             raise InputError(
@@ -140,6 +147,23 @@ def check_model(model: Model, theta: Theta, record: Record) -> None:
             f"log_prior is {start} at the starting point; it must be finite. "
             "Choose an initial value inside the support of the prior."
         )
+
+
+def _require_responses(responses: Any) -> None:
+    """Refuse anything but names of columns with finite values, or None."""
+    advice = (
+        "it must name the columns that the model explains, each with all its values, "
+        "such as {'y': (0.0, 1.0)}, or with None if they cannot be listed."
+    )
+    if not isinstance(responses, Mapping) or not responses:
+        raise InputError(f"responses is {responses!r}; {advice}")
+    for name, values in responses.items():
+        listed = np.asarray(() if values is None else values)
+        is_list = listed.ndim == 1 and listed.size and listed.dtype.kind in "fiub"
+        if not isinstance(name, str) or not (
+            values is None or (is_list and np.all(np.isfinite(listed)))
+        ):
+            raise InputError(f"responses has {name!r}: {values!r}; {advice}")
 
 
 def _require_scalar(call: str, result: Any, arguments: tuple[Any, ...]) -> None:

@@ -79,6 +79,7 @@ def poisson_regression(
         simulate=simulate,
         lipschitz=_poisson_lipschitz(design, most),
         preparation=preparation(before, {"x": design.clamp, "y": Clamp(0, most)}),
+        responses={"y": None},
     )
 
 
@@ -175,6 +176,7 @@ def negative_binomial_regression(
             design, most, known, parts.get("log_concentration")
         ),
         preparation=preparation(before, {"x": design.clamp, "y": Clamp(0, most)}),
+        responses={"y": None},
     )
 
 

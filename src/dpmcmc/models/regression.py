@@ -96,6 +96,7 @@ def linear_regression(
         simulate=simulate,
         lipschitz=deviation.lipschitz(farthest, design.squared) if bounded else None,
         preparation=preparation(before, {"x": design.clamp, "y": Clamp(low, high)}),
+        responses={"y": None},
     )
 
 
@@ -144,4 +145,5 @@ def logistic_regression(
         simulate=simulate,
         lipschitz=math.sqrt(design.squared),
         preparation=preparation(before, {"x": design.clamp, "y": Clamp(0, 1)}),
+        responses={"y": (0.0, 1.0)},
     )

@@ -112,6 +112,7 @@ def bernoulli(
         simulate=simulate,
         lipschitz=1.0,
         preparation=preparation(before, {"x": Clamp(0, 1)}),
+        responses={"x": (0.0, 1.0)},
     )
 
 

@@ -9,18 +9,26 @@ rests on has a Guarantee block, and a proof of the same name under ``docs/proofs
 
 from dpmcmc.private.acceptance import FullData, Minibatch, Test
 from dpmcmc.private.chains import Chains, Released
+from dpmcmc.private.clipping import Centred, Shifted, Shrunk
 from dpmcmc.private.gaussian import BatchDecision, Noise
 from dpmcmc.private.gradients import Measure, NoisySums
+from dpmcmc.private.influence import PLAIN, Influence
 from dpmcmc.private.laws import Mixture
 from dpmcmc.private.ratios import Grid
 from dpmcmc.private.records import Records
+from dpmcmc.private.responses import Drawn, Listed
 from dpmcmc.private.tape import Tape
 
 __all__ = [
+    "PLAIN",
     "BatchDecision",
+    "Centred",
     "Chains",
+    "Drawn",
     "FullData",
     "Grid",
+    "Influence",
+    "Listed",
     "Measure",
     "Minibatch",
     "Mixture",
@@ -28,6 +36,8 @@ __all__ = [
     "NoisySums",
     "Records",
     "Released",
+    "Shifted",
+    "Shrunk",
     "Tape",
     "Test",
 ]
