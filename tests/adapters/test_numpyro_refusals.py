@@ -339,6 +339,15 @@ def test_a_likelihood_that_mixes_records_is_refused(inside):
     refused(mean_of_records(inside), "depends on the other records", "synthetic")
 
 
+def test_a_sharp_likelihood_is_not_taken_for_a_mixed_one():
+    """Its numbers are large, and rounding in float32 would be seen in them."""
+
+    def inside(mean, x, y):
+        numpyro.sample("y", dist.Normal(mean * x, 1e-6), obs=y)
+
+    adapt(mean_of_records(inside))
+
+
 def test_sites_must_not_come_and_go():
     def model(y):
         mean = numpyro.sample("mean", dist.Normal(0, 1))

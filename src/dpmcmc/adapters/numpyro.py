@@ -17,7 +17,7 @@ from dpmcmc.adapters.synthetic import require_separate_records
 from dpmcmc.errors import InputError, require_count
 from dpmcmc.model import Model
 from dpmcmc.preparation import Preparation
-from dpmcmc.tracing import is_double, shape_of_result, show_shapes
+from dpmcmc.tracing import is_double, show_shapes
 
 __all__ = ["from_numpyro"]
 
@@ -72,9 +72,9 @@ def from_numpyro(
         something given does not fit it. No record is read.
     """
     count = require_count("count", count, "Give the number of records.")
-    if preparation is not None:
-        one_record = preparation.check(one_record)
     with jax.enable_x64(_is_wide(one_record)):
+        if preparation is not None:
+            one_record = preparation.check(one_record)
         bound = bind(model, one_record)
         layout = lay_out(bound, count, plate)
         parts = Densities(bound, count, layout)
