@@ -35,7 +35,7 @@ def chances_of(deviation, reach):
 @pytest.mark.parametrize(("deviation", "reach"), [(1, 4), (2, 8), (7, 26)])
 def test_small_deviations_have_the_exact_chances(deviation, reach):
     """Chi-square over every integer; false alarm one in a million."""
-    drawn = np.clip(draw(deviation, 60_000, deviation), -reach, reach)
+    drawn = np.clip(draw(deviation, 30_000, deviation), -reach, reach)
     counts = np.bincount(drawn + reach, minlength=2 * reach + 1)
     chances = chances_of(deviation, reach)
     assert stats.chisquare(counts, chances * len(drawn)).pvalue > FALSE_ALARM
@@ -43,7 +43,7 @@ def test_small_deviations_have_the_exact_chances(deviation, reach):
 
 def test_the_chi_square_test_sees_a_deviation_that_is_off():
     """Rounded noise of deviation 2 is not mistaken for one of 2.05."""
-    drawn = np.clip(draw(2, 60_000, 2), -8, 8)
+    drawn = np.clip(draw(2, 30_000, 2), -8, 8)
     counts = np.bincount(drawn + 8, minlength=17)
     wrong = chances_of(2.05, 8) * len(drawn)
     assert stats.chisquare(counts, wrong).pvalue < FALSE_ALARM
@@ -52,13 +52,13 @@ def test_the_chi_square_test_sees_a_deviation_that_is_off():
 @pytest.mark.parametrize("deviation", [2**20, 3 * 2**23 + 1, 2**50])
 def test_large_deviations_are_normal(deviation):
     """Kolmogorov's distance of 40,000 numbers; false alarm one in a million."""
-    drawn = draw(5, 40_000, deviation) / deviation
+    drawn = draw(5, 25_000, deviation) / deviation
     assert stats.kstest(drawn, "norm").pvalue > FALSE_ALARM
 
 
 def test_the_tails_are_as_heavy_as_they_should_be():
     """Counts beyond 2.5 and 3.5 deviations; false alarm two in a million."""
-    sizes = np.abs(draw(6, 100_000, 2**20)) / 2**20
+    sizes = np.abs(draw(6, 60_000, 2**20)) / 2**20
     for far in (2.5, 3.5):
         expected = stats.binom(len(sizes), 2 * stats.norm.sf(far))
         found = np.sum(sizes > far)
@@ -68,18 +68,18 @@ def test_the_tails_are_as_heavy_as_they_should_be():
 
 def test_low_bits_are_uniform():
     """Of a wide normal, the last three bits; false alarm one in a million."""
-    low = draw(7, 40_000, 2**30) % 8
+    low = draw(7, 25_000, 2**30) % 8
     counts = np.bincount(low, minlength=8)
     assert stats.chisquare(counts).pvalue > FALSE_ALARM
 
 
 def test_numbers_do_not_follow_from_their_neighbours():
     """Correlation of neighbours, 5 deviations: false alarm below one in a million."""
-    drawn = draw(8, 40_000, 2**20) / 2**20
+    drawn = draw(8, 25_000, 2**20) / 2**20
     assert abs(np.mean(drawn[1:] * drawn[:-1])) < 5 / math.sqrt(len(drawn))
 
 
-def chance(coin, *arguments, tries=40_000, seed=3):
+def chance(coin, *arguments, tries=25_000, seed=3):
     words = exact_normal._words(Tape.seeded(seed), 0)
     return np.mean([coin(words, *arguments) for _ in range(tries)])
 
@@ -87,7 +87,7 @@ def chance(coin, *arguments, tries=40_000, seed=3):
 def test_the_half_coin():
     """5 deviations: false alarm below one in a million."""
     wanted = math.exp(-0.5)
-    spread = math.sqrt(wanted * (1 - wanted) / 40_000)
+    spread = math.sqrt(wanted * (1 - wanted) / 25_000)
     assert abs(chance(exact_normal._half_coin) - wanted) < 5 * spread
 
 
@@ -101,7 +101,7 @@ def test_the_coin_that_keeps_a_number(whole, digit):
     def coin(words):
         return exact_normal._keeps(words, whole, [digit << 60])
 
-    spread = math.sqrt(wanted * (1 - wanted) / 40_000)
+    spread = math.sqrt(wanted * (1 - wanted) / 25_000)
     assert abs(chance(coin) - wanted) < 5 * spread
 
 

@@ -73,3 +73,8 @@ def test_a_batch_beyond_the_records_is_refused():
 def test_a_share_of_nothing_is_refused():
     with pytest.raises(InputError, match=r"share of 0.2 of the run's ε, but the run"):
         Variational().plan(300, 1e-5)
+
+
+def test_more_records_than_a_batch_can_name_are_refused():
+    with pytest.raises(InputError, match=r"there are 4294967295 records; .* at most"):
+        Variational(epsilon=1.0).plan(2**32 - 1, 1e-12)

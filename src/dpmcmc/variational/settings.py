@@ -21,6 +21,8 @@ Guide = Literal["mean-field", "full-rank"]
 
 _SHARE = 0.2
 _BATCH = 4000
+_MOST_RECORDS = 2**32 - 2
+"""Half a word of the tape names a record of which a batch is drawn."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +160,11 @@ class Variational:
             raise InputError(
                 f"batch is {batch}; it must be between 1 and the {records} records. "
                 "Take a smaller batch, or leave it out."
+            )
+        if batch < records > _MOST_RECORDS:
+            raise InputError(
+                f"there are {records} records; a batch is drawn from at most "
+                f"{_MOST_RECORDS}. Split the records, or use a part of them."
             )
         if self.epsilon is not None:
             own = self.epsilon
