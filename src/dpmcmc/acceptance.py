@@ -65,12 +65,14 @@ class Setting:
     """What a test is fitted to: N records, tempered to N₀ of them, and a clip.
 
     Only a run that is not private may go without a clip, or with a very wide one.
+    ``number`` says in words what of a record is clipped.
     """
 
     records: int
     tempered: float
     clip: float | None
     is_private: bool = True
+    number: str = "log-likelihood ratio"
 
     @property
     def tempering(self) -> float:
@@ -287,7 +289,7 @@ def _full_data_grid(setting: Setting) -> Grid:
 def _clipped(setting: Setting) -> str:
     if setting.clip is None:
         return "with no clip"
-    ratio = "log-likelihood ratio"
+    ratio = setting.number
     if setting.tempered < setting.records:
         ratio = f"tempered {ratio}"
     return f"with each record's {ratio} clipped to ±{setting.clip:g}"

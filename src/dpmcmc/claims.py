@@ -9,6 +9,7 @@ from dp_accounting.dp_event import ComposedDpEvent, DpEvent, SelfComposedDpEvent
 
 from dpmcmc.acceptance import Acceptance, Setting
 from dpmcmc.accounting import Certificate, certify_epsilon
+from dpmcmc.clipping import Clipping, PlainClipping
 from dpmcmc.errors import InputError
 from dpmcmc.loop import Run
 from dpmcmc.model import Model
@@ -49,6 +50,7 @@ def state(
     test: Acceptance,
     setting: Setting,
     *,
+    clipping: Clipping,
     epsilon: float,
     delta: float,
     accountant: str,
@@ -58,6 +60,9 @@ def state(
 ) -> Statement:
     """Put what a run costs together with what it does."""
     preparation = run.model.preparation
+    decided = test.describe(setting)
+    if type(clipping) is not PlainClipping:
+        decided = f"{decided}; {clipping.describe()}"
     return Statement(
         epsilon=epsilon,
         delta=delta,
@@ -65,7 +70,7 @@ def state(
         chains=run.chains,
         steps=run.steps,
         clip=None if setting.clip is None else float(setting.clip),
-        decided=test.describe(setting),
+        decided=decided,
         tempered=setting.tempered,
         accountant=accountant,
         not_private_because=not_private_because,

@@ -19,15 +19,28 @@ from dpmcmc.acceptance import (
     require_test,
     tempered_records,
 )
-from dpmcmc.accounting import most_steps
+from dpmcmc.budgets import settle
 from dpmcmc.claims import (
-    at_clip,
     certify,
     lipschitz_clip,
     model_notes,
     named,
     notes,
     state,
+)
+from dpmcmc.clipping import (
+    Clipping,
+    ConditionalCentring,
+    ModelCorrection,
+    PlainClipping,
+    Shrinking,
+)
+from dpmcmc.controls import (
+    check_control,
+    control_event,
+    plan_control,
+    release_control,
+    spread_of,
 )
 from dpmcmc.errors import (
     InputError,
@@ -50,11 +63,13 @@ from dpmcmc.starts import (
     plan_start,
     point_of,
 )
+from dpmcmc.statement import Statement
+from dpmcmc.surrogates import ControlVariates, Plan
 
 __all__ = ["Earlier", "Settings", "run_openly", "run_privately"]
 
-_MOST_STEPS = 10**7
-"""Steps that a budget may buy without the user having said how many."""
+_STEPS_WITH_CONTROL = 4000
+"""Steps of a chain with control variates, unless told: they cost little."""
 
 _USUAL_DELTA = 1e-6
 """The δ by which the noise of a fit that is not private is measured."""
@@ -68,6 +83,8 @@ class Settings:
     records: Any
     proposal: Proposal | None = None
     clip: float | None = None
+    clipping: Clipping = PlainClipping()  # noqa: RUF009 - frozen
+    control: ControlVariates | None = None
     test: Acceptance = Barker()  # noqa: RUF009 - frozen
     tempering: float | Coarsening | None = None
     start: Any = None
@@ -82,6 +99,12 @@ class Settings:
     progress: bool = True
 
 
+METHODS = (PlainClipping, ModelCorrection, ConditionalCentring, Shrinking)
+"""The ways to clip, of which alone what is done with a record is known."""
+
+_RESIDUAL = "log-likelihood ratio, less what the control variates say of it,"
+
+
 class Earlier(NamedTuple):
     """What was released from the records before the run, within the same budget."""
 
@@ -90,14 +113,22 @@ class Earlier(NamedTuple):
 
 
 class _Checked(NamedTuple):
-    """What is settled before the length of the chain is."""
+    """What is settled before the clip and the length of the chain are."""
 
     model: Model
     records: Records
     dtype: Precision
     setting: Setting
     test: Acceptance
+
+
+class _Ready(NamedTuple):
+    """A run that has been checked whole, and what it will release."""
+
+    run: Run
     mechanism: FullData | Minibatch
+    planned: PlannedStart
+    control: Plan | None
 
 
 def run_privately(
@@ -118,53 +149,46 @@ def run_privately(
     released earlier alone.
     """
     delta = require_probability("delta", delta, "Choose it well below 1/N.")
-    chains = require_count(
-        "chains", settings.chains, "One chain makes most of a budget."
-    )
-    steps = settings.steps
-    if (epsilon is None) == (steps is None):
-        raise InputError(
-            f"epsilon is {epsilon!r} and steps is {steps!r}; give one of the two: "
-            "epsilon, to have the steps it buys, or steps, to read the ε they cost."
-        )
-    checked = _check(settings, is_private=True)
-    bit = checked.test.event(checked.setting, checked.mechanism)
-    planned = plan_start(settings.start, checked.model, checked.records, delta, epsilon)
-    besides = ComposedDpEvent([earlier.event, planned.event])
-    clip = checked.setting.clip
     if epsilon is not None:
         epsilon = require_positive("epsilon", epsilon, "Common budgets: 0.1 to 10.")
-        bits = most_steps(bit, epsilon, delta, besides)
-        if bits < chains:
-            raise InputError(
-                f"the budget ε = {epsilon:g}, δ = {delta:g} buys {bits} bits"
-                f"{at_clip(clip)}, but one step of each chain needs {chains}. "
-                "Choose a smaller clip, a larger budget, or fewer chains."
-            )
-        steps = _affordable(bits // chains, epsilon)
-    run = _prepare(settings, checked, planned, steps)
-    certificate = certify(bit, besides, run, delta, clip)
-    statement = state(
-        run,
+    checked = _check(settings, is_private=True)
+    planned = plan_start(settings.start, checked.model, checked.records, delta, epsilon)
+    count = len(checked.records)
+    control = plan_control(settings.control, checked.model, count, delta, epsilon)
+    besides = ComposedDpEvent([earlier.event, planned.event, control_event(control)])
+    setting, steps = settle(
         checked.test,
         checked.setting,
+        besides,
+        chains=settings.chains,
+        steps=settings.steps,
+        epsilon=epsilon,
+        delta=delta,
+        usual_steps=None if control is None else _STEPS_WITH_CONTROL,
+    )
+    checked = checked._replace(setting=setting)
+    ready = _prepare(settings, checked, planned, control, steps)
+    bit = checked.test.event(setting, ready.mechanism)
+    certificate = certify(bit, besides, ready.run, delta, setting.clip)
+    statement = state(
+        ready.run,
+        checked.test,
+        setting,
+        clipping=settings.clipping,
         epsilon=certificate.epsilon,
         delta=certificate.delta,
         accountant=named(certificate),
-        released_first=(*earlier.descriptions, *planned.descriptions),
-        notes=notes(run, checked.mechanism, delta),
+        released_first=(*earlier.descriptions, *_descriptions(ready)),
+        notes=notes(ready.run, ready.mechanism, delta),
     )
-    run = _begin(settings, checked, planned, run, seed=None, is_private=True)
-    return run_chains(
-        run, checked.mechanism, Tape.fresh(), statement, settings.progress
-    )
+    return _run(settings, checked, ready, statement, seed=None)
 
 
 def run_openly(settings: Settings, *, seed: int | None) -> Posterior:
     """Run as told, with no claim."""
     checked = _check(settings, is_private=False)
     reasons = ["it was drawn by sample_not_private, outside any budget"]
-    if settings.clip is None and isinstance(checked.mechanism, FullData):
+    if settings.clip is None and not isinstance(checked.test, MinibatchBarker):
         reasons.append("no clip bounds the influence of a record")
     if seed is not None:
         seed = require_count("seed", seed, "Give None for a fresh tape.", least=0)
@@ -172,25 +196,26 @@ def run_openly(settings: Settings, *, seed: int | None) -> Posterior:
     planned = plan_start(
         settings.start, checked.model, checked.records, _USUAL_DELTA, None
     )
-    run = _prepare(settings, checked, planned, settings.steps)
+    count = len(checked.records)
+    control = plan_control(settings.control, checked.model, count, _USUAL_DELTA, None)
+    ready = _prepare(settings, checked, planned, control, settings.steps)
     statement = state(
-        run,
+        ready.run,
         checked.test,
         checked.setting,
+        clipping=settings.clipping,
         epsilon=math.inf,
         delta=1.0,
         accountant="none",
-        released_first=planned.descriptions,
+        released_first=_descriptions(ready),
         not_private_because=tuple(reasons),
-        notes=model_notes(run, checked.mechanism),
+        notes=model_notes(ready.run, ready.mechanism),
     )
-    run = _begin(settings, checked, planned, run, seed=seed, is_private=False)
-    tape = Tape.fresh() if seed is None else Tape.seeded(seed)
-    return run_chains(run, checked.mechanism, tape, statement, settings.progress)
+    return _run(settings, checked, ready, statement, seed=seed)
 
 
 def _check(settings: Settings, *, is_private: bool) -> _Checked:
-    """Settle model, test and clip, from shapes alone."""
+    """Settle model and test, from shapes alone."""
     given = settings.records
     records = given if isinstance(given, Records) else Records(given)
     dtype = chain_precision(settings.precision)
@@ -205,15 +230,30 @@ def _check(settings: Settings, *, is_private: bool) -> _Checked:
     tempered = tempered_records(settings.tempering, len(records))
     test = require_test(settings.test)
     setting = Setting(len(records), tempered, settings.clip, is_private)
+    if settings.control is not None:
+        setting = replace(setting, number=_RESIDUAL)
     if is_private and setting.clip is None and not isinstance(test, MinibatchBarker):
         clip = lipschitz_clip(model, settings.proposal, setting.tempering)
         setting = replace(setting, clip=clip)
-    return _Checked(model, records, dtype, setting, test, test.mechanism(setting))
+    return _Checked(model, records, dtype, setting, test)
 
 
 def _prepare(
-    settings: Settings, checked: _Checked, planned: PlannedStart, steps: int | None
-) -> Run:
+    settings: Settings,
+    checked: _Checked,
+    planned: PlannedStart,
+    control: Plan | None,
+    steps: int | None,
+) -> _Ready:
+    """Check everything else, from shapes alone."""
+    mechanism = checked.test.mechanism(checked.setting)
+    if type(settings.clipping) is not PlainClipping:
+        if control is not None:
+            raise InputError(
+                "clipping and control were both given; a residual is clipped plainly. "
+                "Leave one of them out."
+            )
+        mechanism = _with_clipping(mechanism, settings.clipping, checked)
     run = prepare(
         checked.model,
         checked.records,
@@ -224,37 +264,74 @@ def _prepare(
         checked.dtype,
         settings.devices,
         settings.chunk,
-        checked.mechanism,
+        mechanism,
     )
     check_planned(run, planned)
-    return run
+    check_control(run, control, mechanism, planned.fit is not None)
+    return _Ready(run, mechanism, planned, control)
 
 
-def _begin(
+def _with_clipping(
+    mechanism: FullData | Minibatch, clipping: Clipping, checked: _Checked
+) -> FullData:
+    """The test with another number of a record in it."""
+    if type(clipping) not in METHODS:
+        raise InputError(
+            f"clipping is a {type(clipping).__name__}; it must be one of "
+            f"{', '.join(f'dpmcmc.clipping.{kind.__name__}' for kind in METHODS)}."
+        )
+    if not isinstance(mechanism, FullData):
+        raise InputError(
+            "clipping is for tests on all records, but the test is on a batch, which "
+            "has a clip of its own. Take dpmcmc.Barker(), or leave clipping out."
+        )
+    one_record = checked.records.shape_of_one(checked.dtype)
+    influence = clipping.influence(
+        checked.model, one_record, mechanism.grid, checked.setting.records
+    )
+    return replace(mechanism, influence=influence)
+
+
+def _run(
     settings: Settings,
     checked: _Checked,
-    planned: PlannedStart,
-    run: Run,
+    ready: _Ready,
+    statement: Statement,
     *,
     seed: int | None,
-    is_private: bool,
-) -> Run:
-    return begin(
-        run,
-        planned,
+) -> Posterior:
+    """Find the start, release control variates if there are any, and run the chains."""
+    is_private = checked.setting.is_private
+    run, found = begin(
+        ready.run,
+        ready.planned,
         is_shaped=settings.proposal is None,
         tempered=checked.setting.tempered,
         seed=seed,
         is_private=is_private,
         progress=settings.progress,
     )
-
-
-def _affordable(steps: int, epsilon: float) -> int:
-    if steps > _MOST_STEPS:
-        raise InputError(
-            f"the budget ε = {epsilon:g} buys {steps:,} steps of each chain, more than "
-            f"the {_MOST_STEPS:,} that are run unasked. Give steps instead of epsilon, "
-            "and read the smaller ε that they cost."
+    mechanism, surrogate = ready.mechanism, None
+    if ready.control is not None:
+        assert found is not None
+        assert isinstance(mechanism, FullData)
+        run, mechanism, surrogate = release_control(
+            run,
+            ready.control,
+            found,
+            mechanism,
+            tempered=checked.setting.tempered,
+            is_shaped=settings.proposal is None,
+            seed=seed,
+            is_private=is_private,
+            progress=settings.progress,
         )
-    return steps
+    tape = Tape.fresh() if seed is None else Tape.seeded(seed)
+    return run_chains(
+        run, mechanism, tape, statement, settings.progress, spread_of(surrogate, seed)
+    )
+
+
+def _descriptions(ready: _Ready) -> tuple[str, ...]:
+    control = () if ready.control is None else (ready.control.description,)
+    return (*ready.planned.descriptions, *control)

@@ -136,9 +136,18 @@ def with_start(run: Run, points: Any, proposal: Proposal) -> Run:
 
 
 def run_chains(
-    run: Run, test: Test, tape: Tape, statement: Statement, progress: bool
+    run: Run,
+    test: Test,
+    tape: Tape,
+    statement: Statement,
+    progress: bool,
+    spread: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> Posterior:
-    """Run the chains of a checked run, and put their draws with the statement."""
+    """Run the chains of a checked run, and put their draws with the statement.
+
+    ``spread`` moves draws, given by their coordinates, by as much as noise in what
+    was released before may have moved the posterior.
+    """
     chains = Chains(
         run.model,
         run.records,
@@ -153,7 +162,7 @@ def run_chains(
     label = "Sampling" if statement.is_private else "Sampling (NOT PRIVATE)"
     with steps_bar(run.steps, label, progress) as bar:
         released = list(_collect(chains, run, bar))
-    return _posterior(run, released, statement)
+    return _posterior(run, released, statement, spread)
 
 
 def _collect(
@@ -183,14 +192,20 @@ def _chunks(steps: int, chunk: int) -> Iterable[int]:
         yield min(chunk, steps - start)
 
 
-def _posterior(run: Run, released: list[Released], statement: Statement) -> Posterior:
+def _posterior(
+    run: Run,
+    released: list[Released],
+    statement: Statement,
+    spread: Callable[[np.ndarray], np.ndarray] | None,
+) -> Posterior:
     joined = jax.tree.map(
         lambda *parts: np.concatenate(parts).swapaxes(0, 1), *released
     )
-    with jax.enable_x64(run.dtype == "float64"):
-        shown = jax.device_get(_show(run.model, joined.theta))
-    names = _names(jax.tree.map(lambda leaf: leaf[0, 0], shown))
-    draws = dict(zip(names, jax.tree.leaves(shown), strict=True))
+    draws = _draws(run, joined.theta)
+    noise_aware = None
+    if spread is not None:
+        kept = jax.tree.map(lambda leaf: leaf[:, run.warmup :], joined.theta)
+        noise_aware = _draws(run, _moved(kept, spread))
     return Posterior(
         draws={name: values[:, run.warmup :] for name, values in draws.items()},
         accepted=joined.accepted[:, run.warmup :],
@@ -198,6 +213,31 @@ def _posterior(run: Run, released: list[Released], statement: Statement) -> Post
         warmup_accepted=joined.accepted[:, : run.warmup],
         statement=statement,
         settings=_settings(run),
+        noise_aware=noise_aware,
+    )
+
+
+def _draws(run: Run, theta: Any) -> dict[str, np.ndarray]:
+    """Draws by name, as they are shown, from points of shape (chains, draws, …)."""
+    with jax.enable_x64(run.dtype == "float64"):
+        shown = jax.device_get(_show(run.model, theta))
+    names = _names(jax.tree.map(lambda leaf: leaf[0, 0], shown))
+    return dict(zip(names, jax.tree.leaves(shown), strict=True))
+
+
+def _moved(theta: Any, spread: Callable[[np.ndarray], np.ndarray]) -> Any:
+    """Points moved by their coordinates, which are all continuous."""
+    leaves, structure = jax.tree.flatten(theta)
+    shape = leaves[0].shape[:2]
+    flat = np.concatenate([leaf.reshape(*shape, -1) for leaf in leaves], axis=-1)
+    ends = np.cumsum([leaf[0, 0].size for leaf in leaves])[:-1]
+    parts = np.split(spread(flat.astype(np.float64)), ends, axis=-1)
+    return jax.tree.unflatten(
+        structure,
+        [
+            part.reshape(leaf.shape).astype(leaf.dtype)
+            for part, leaf in zip(parts, leaves, strict=True)
+        ],
     )
 
 

@@ -43,6 +43,10 @@ class Posterior:
         The privacy statement.
     settings
         How the run was made, in words.
+    noise_aware
+        The draws, each moved by as much as the noise in released control variates may
+        have moved the posterior: what summaries and intervals are of. None where the
+        run had no such noise.
     """
 
     draws: Draws
@@ -51,17 +55,32 @@ class Posterior:
     warmup_accepted: np.ndarray
     statement: Statement
     settings: Mapping[str, str] = field(default_factory=dict)
+    noise_aware: Draws | None = None
+
+    @property
+    def honest(self) -> Draws:
+        """The draws that summaries are of: noise-aware where there are such."""
+        return self.draws if self.noise_aware is None else self.noise_aware
 
     def summary(self) -> "pandas.DataFrame":
         """Mean, sd, 94% interval, effective sample size and R-hat of each parameter.
 
         The R-hat of a single chain compares its two halves. Where there are too few
-        draws for a number, it is NaN.
+        draws for a number, it is NaN. Where there are noise-aware draws, it is of
+        those, but for sizes and R-hats, which are the chain's.
         """
-        return summarise(self.draws)
+        found = summarise(self.draws)
+        if self.noise_aware is not None:
+            told = ["mean", "sd", "hdi_3%", "hdi_97%"]
+            found[told] = summarise(self.noise_aware)[told]
+        return found
 
     def to_arviz(self) -> "InferenceData":
-        """Convert to an ``InferenceData`` whose attributes carry the statement."""
+        """Convert to an ``InferenceData`` whose attributes carry the statement.
+
+        Where there are noise-aware draws they are its posterior, and the chain's own
+        are in a group named ``chain``.
+        """
         attributes = {
             "privacy": self.statement.label,
             "privacy_statement": self.statement.text,
@@ -70,7 +89,7 @@ class Posterior:
             "dpmcmc_parameters": json.dumps(list(self.draws)),
         }
         groups = {
-            "posterior": dict(self.draws),
+            "posterior": dict(self.honest),
             "sample_stats": {"accepted": self.accepted},
         }
         if self.warmup_accepted.shape[1]:
@@ -79,7 +98,7 @@ class Posterior:
         with warnings.catch_warnings():
             # ArviZ remarks on chains shorter than they are many; ours may well be.
             warnings.simplefilter("ignore")
-            return arviz().from_dict(
+            data = arviz().from_dict(
                 **groups,
                 save_warmup=True,
                 attrs=attributes,
@@ -88,6 +107,12 @@ class Posterior:
                 sample_stats_attrs=attributes,
                 sample_stats_warmup_attrs=attributes,
             )
+            if self.noise_aware is not None:
+                plain = arviz().from_dict(
+                    posterior=dict(self.draws), posterior_attrs=attributes
+                )
+                data.add_groups({"chain": plain.posterior})
+            return data
 
     def save(self, path: str | Path) -> None:
         """Write draws and statement to a netCDF file that `load` and ArviZ read.
@@ -132,13 +157,20 @@ class Posterior:
         warm_stats = getattr(data, "warmup_sample_stats", stats.isel(draw=slice(0)))
         # The file sorts the parameters by name; θ may have another order.
         names = json.loads(data.attrs["dpmcmc_parameters"])
+        chain = getattr(data, "chain", None)
+        shown = {name: posterior[name].to_numpy() for name in names}
         return cls(
-            draws={name: posterior[name].to_numpy() for name in names},
+            draws=(
+                shown
+                if chain is None
+                else {name: chain[name].to_numpy() for name in names}
+            ),
             accepted=stats["accepted"].to_numpy().astype(bool),
             warmup_draws={name: warm_up[name].to_numpy() for name in names},
             warmup_accepted=warm_stats["accepted"].to_numpy().astype(bool),
             statement=Statement.from_json(data.attrs["dpmcmc_statement"]),
             settings=json.loads(data.attrs["dpmcmc_settings"]),
+            noise_aware=None if chain is None else shown,
         )
 
     def __str__(self) -> str:

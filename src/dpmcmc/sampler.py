@@ -12,16 +12,19 @@ from typing import Any
 import jax
 
 from dpmcmc.acceptance import Acceptance, Barker, Coarsening
+from dpmcmc.clipping import Clipping, PlainClipping
 from dpmcmc.explicit import Settings, run_openly, run_privately
 from dpmcmc.loop import Precision
 from dpmcmc.model import Model
 from dpmcmc.posterior import Posterior
 from dpmcmc.preparation import Preparation
 from dpmcmc.proposals import Proposal
+from dpmcmc.surrogates import ControlVariates
 
 __all__ = ["sample", "sample_not_private"]
 
 _BARKER = Barker()
+_PLAIN = PlainClipping()
 
 
 def sample(
@@ -31,6 +34,8 @@ def sample(
     delta: float,
     proposal: Proposal | None = None,
     clip: float | None = None,
+    clipping: Clipping = _PLAIN,
+    control: ControlVariates | None = None,
     test: Acceptance = _BARKER,
     tempering: float | Coarsening | None = None,
     epsilon: float | None = None,
@@ -48,7 +53,8 @@ def sample(
     """Draw from a posterior under differential privacy.
 
     Give either ``epsilon``, and the chain is as long as the budget (ε, δ) allows;
-    or ``steps``, and the statement says the ε that they cost.
+    or ``steps``, and the statement says the ε that they cost. Give both and no
+    ``clip``, and it is as wide as the budget allows.
 
     Parameters
     ----------
@@ -66,6 +72,13 @@ def sample(
         records. The minibatch test has a clip of its own; the others need one, unless
         the model has a Lipschitz constant and the proposal bounds its moves: then it
         is their product, which touches no record.
+    clipping
+        How ratios are bounded: `dpmcmc.clipping.PlainClipping` unless given;
+        `ModelCorrection`, `ConditionalCentring` and `Shrinking` keep the posterior
+        where it is if the model is right, at no cost of privacy.
+    control
+        `ControlVariates`: the quadratic part of the log-likelihood is released once,
+        and steps decide on what it misses. It needs a variational start.
     test
         How a step is decided: `Barker` on all records, exact, unless given;
         `MinibatchBarker` on a fresh batch; `GaussianBarker` as in the paper.
@@ -128,6 +141,8 @@ def sample(
         records,
         proposal=proposal,
         clip=clip,
+        clipping=clipping,
+        control=control,
         test=test,
         tempering=tempering,
         start=start,
@@ -151,6 +166,8 @@ def sample_not_private(
     steps: int,
     proposal: Proposal | None = None,
     clip: float | None = None,
+    clipping: Clipping = _PLAIN,
+    control: ControlVariates | None = None,
     test: Acceptance = _BARKER,
     tempering: float | Coarsening | None = None,
     seed: int | None = None,
@@ -178,8 +195,8 @@ def sample_not_private(
         As in `sample`; None leaves the ratios as they are.
     start
         As in `sample`; a variational start needs an ε of its own.
-    model, records, steps, proposal, test, tempering, preparation, plate, chains, \
-warmup, precision, devices, chunk, progress
+    model, records, steps, proposal, clipping, control, test, tempering, preparation, \
+plate, chains, warmup, precision, devices, chunk, progress
         As in `sample`.
     """
     settings = Settings(
@@ -187,6 +204,8 @@ warmup, precision, devices, chunk, progress
         records,
         proposal=proposal,
         clip=clip,
+        clipping=clipping,
+        control=control,
         test=test,
         tempering=tempering,
         start=start,

@@ -20,7 +20,7 @@ from dpmcmc.model import Model
 from dpmcmc.private import Records, Tape
 from dpmcmc.proposals import Adaptive, Proposal, RandomWalk, best_scale
 from dpmcmc.tracing import shapes_of, show_shapes
-from dpmcmc.variational import Plan, Variational, check_start, fit_start
+from dpmcmc.variational import Plan, Start, Variational, check_start, fit_start
 
 __all__ = [
     "PlannedStart",
@@ -123,7 +123,7 @@ def begin(
     seed: int | None,
     is_private: bool,
     progress: bool,
-) -> Run:
+) -> tuple[Run, Start | None]:
     """Find the start of every chain, and the proposal where it is to be shaped.
 
     Guarantee
@@ -132,9 +132,9 @@ def begin(
     stands for, made with a fresh tape unless the run is not private.
     """
     if planned.from_prior:
-        return with_start(run, _prior_draws(run, seed), run.proposal)
+        return with_start(run, _prior_draws(run, seed), run.proposal), None
     if planned.fit is None:
-        return run
+        return run, None
     tape = Tape.fresh() if is_private or seed is None else Tape.seeded(seed)
     found = fit_start(
         run.model,
@@ -151,7 +151,7 @@ def begin(
         size = len(found.covariance)
         proposal = Adaptive(RandomWalk(best_scale(size) ** 2 * found.covariance))
     points = jax.tree.map(lambda leaf: jnp.stack([leaf] * run.chains), found.mean)
-    return with_start(run, points, proposal)
+    return with_start(run, points, proposal), found
 
 
 def check_planned(run: Run, planned: PlannedStart) -> None:

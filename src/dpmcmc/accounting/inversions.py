@@ -68,7 +68,11 @@ def most_steps(
 
 
 def largest_clip(
-    bit: Callable[[float], DpEvent], steps: int, epsilon: float, delta: float
+    bit: Callable[[float], DpEvent],
+    steps: int,
+    epsilon: float,
+    delta: float,
+    besides: DpEvent = _NOTHING,
 ) -> float:
     """Return the widest clip with which a number of steps fits a budget.
 
@@ -80,6 +84,8 @@ def largest_clip(
         The number of steps.
     epsilon, delta
         The budget.
+    besides
+        What else is released from the same records within this budget.
 
     Returns
     -------
@@ -88,7 +94,8 @@ def largest_clip(
 
     Guarantee
     ---------
-    The steps with the returned clip are (ε, δ)-differentially private.
+    The steps with the returned clip, together with ``besides``, are
+    (ε, δ)-differentially private.
     """
     steps = errors.require_count("steps", steps, "Give the steps of the chain.")
     epsilon = errors.require_positive("epsilon", epsilon, "Give the budget's ε.")
@@ -96,7 +103,8 @@ def largest_clip(
 
     def excess(clip: float) -> float:
         """Return the log of the δ it costs over the δ there is."""
-        cost = least_delta(SelfComposedDpEvent(bit(clip), steps), epsilon)
+        event = ComposedDpEvent([besides, SelfComposedDpEvent(bit(clip), steps)])
+        cost = least_delta(event, epsilon)
         return math.log(max(cost, 1e-300) / delta)
 
     low = high = epsilon / (5 * math.sqrt(steps))
@@ -109,8 +117,9 @@ def largest_clip(
         high, over, low = low, under, low / 2
         if low < _SMALLEST:
             raise errors.InputError(
-                f"delta is {delta!r}; the finite arithmetic of {steps} steps alone "
-                "costs more than that. Take a larger delta or fewer steps."
+                f"delta is {delta!r}; the finite arithmetic of {steps} steps, or what "
+                "else is released, costs more than that alone. Take a larger delta, "
+                "fewer steps, or a smaller share for the rest."
             )
         under = excess(low)
     for search in range(_SEARCHES):

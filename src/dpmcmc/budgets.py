@@ -1,0 +1,96 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a budget buys for a run: of clip, steps and ε, the one that is missing."""
+
+from dataclasses import replace
+
+from dp_accounting.dp_event import DpEvent
+
+from dpmcmc.acceptance import Acceptance, MinibatchBarker, Setting
+from dpmcmc.accounting import largest_clip, most_steps
+from dpmcmc.claims import at_clip
+from dpmcmc.errors import InputError, require_count
+
+__all__ = ["settle"]
+
+_MOST_STEPS = 10**7
+"""Steps that a budget may buy without the user having said how many."""
+
+
+def settle(
+    test: Acceptance,
+    setting: Setting,
+    besides: DpEvent,
+    *,
+    chains: int,
+    steps: int | None,
+    epsilon: float | None,
+    delta: float,
+    usual_steps: int | None = None,
+) -> tuple[Setting, int]:
+    """Find the clip or the steps that were not given.
+
+    Parameters
+    ----------
+    test, setting
+        The acceptance test, and what it is fitted to.
+    besides
+        What else is released within the budget.
+    chains, steps
+        How many chains there are, and the steps of each if they were given.
+    epsilon, delta
+        The budget; without ε, the steps must be given, and the clip.
+    usual_steps
+        The steps of each chain where both steps and clip are left to the budget.
+
+    Returns
+    -------
+    tuple
+        The setting with its clip, and the steps of each chain.
+
+    Raises
+    ------
+    InputError
+        If too much or too little was given, or the budget does not suffice.
+    """
+    chains = require_count("chains", chains, "One chain makes most of a budget.")
+    is_open = setting.clip is None and not isinstance(test, MinibatchBarker)
+    if is_open and epsilon is not None:
+        steps = usual_steps if steps is None else steps
+    if is_open and epsilon is not None and steps is not None:
+        steps = require_count("steps", steps, "Give the number of steps of each chain.")
+
+        def bit(clip: float) -> DpEvent:
+            fitted = replace(setting, clip=clip)
+            return test.event(fitted, test.mechanism(fitted))
+
+        clip = largest_clip(bit, chains * steps, epsilon, delta, besides)
+        return replace(setting, clip=clip), steps
+    if (epsilon is None) == (steps is None):
+        raise InputError(
+            f"epsilon is {epsilon!r} and steps is {steps!r}; give one of the two: "
+            "epsilon, to have the steps it buys, or steps, to read the ε they cost. "
+            "Give both, and no clip, to have the widest clip."
+        )
+    if epsilon is None:
+        steps = require_count("steps", steps, "Give the number of steps of each chain.")
+        return setting, steps
+    event = test.event(setting, test.mechanism(setting))
+    bits = most_steps(event, epsilon, delta, besides)
+    if bits < chains:
+        raise InputError(
+            f"the budget ε = {epsilon:g}, δ = {delta:g} buys {bits} bits"
+            f"{at_clip(setting.clip)}, but one step of each chain needs {chains}. "
+            "Choose a smaller clip, a larger budget, or fewer chains."
+        )
+    return setting, _affordable(bits // chains, epsilon)
+
+
+def _affordable(steps: int, epsilon: float) -> int:
+    if steps > _MOST_STEPS:
+        raise InputError(
+            f"the budget ε = {epsilon:g} buys {steps:,} steps of each chain, more than "
+            f"the {_MOST_STEPS:,} that are run unasked. Give steps instead of epsilon, "
+            "and read the smaller ε that they cost."
+        )
+    return steps
