@@ -234,6 +234,26 @@ def test_the_records_may_stand_along_any_axis():
     np.testing.assert_allclose(of_one(adapted, theta, {"y": y}), expected, rtol=1e-5)
 
 
+def test_a_latent_of_each_record_has_the_shape_of_the_records():
+    """Also where the model is run on zeros in their place."""
+
+    def model(y):
+        spread = numpyro.sample("spread", dist.HalfNormal(1))
+        with numpyro.plate("records", y.shape[0]):
+            part = numpyro.sample("part", dist.Bernoulli(0.5))
+            centre = jnp.concatenate([part[:, None], -part[:, None]], axis=1)
+            numpyro.sample("y", dist.Normal(centre, spread).to_event(1), obs=y)
+
+    one = {"y": jax.ShapeDtypeStruct((2,), np.float32)}
+    adapted = from_numpyro(model, 7, one)
+    y = np.array([0.3, 0.1], np.float32)
+    expected = np.mean(
+        [np.prod(stats.norm.pdf(y - c)) for c in ([0.0, 0.0], [1.0, -1.0])]
+    )
+    found = of_one(adapted, {"spread": jnp.float32(0)}, {"y": y})
+    np.testing.assert_allclose(found, np.log(expected), rtol=1e-5)
+
+
 # Priors.
 
 

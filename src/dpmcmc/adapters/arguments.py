@@ -42,7 +42,7 @@ class Bound:
         """Call the model with the columns."""
         first = [
             parameter.name
-            for parameter in inspect.signature(self.model).parameters.values()
+            for parameter in _parameters(self.model)
             if parameter.kind is parameter.POSITIONAL_ONLY and parameter.name in columns
         ]
         rest = {name: column for name, column in columns.items() if name not in first}
@@ -87,13 +87,13 @@ def bind(model: Callable[..., Any], one_record: Any) -> Bound:
         If the model is no function, the records are not columns with names, a column
         is missing, or one has the name of an argument that is bound already.
     """
-    if not callable(model):
+    if not callable(model) or isinstance(model, type):
         raise InputError(
             f"model is a {type(model).__name__}; it must be a NumPyro model: a "
             "function of the columns of the records. Pass the function itself."
         )
     columns = _columns(one_record)
-    parameters = inspect.signature(model).parameters.values()
+    parameters = _parameters(model)
     taken = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     missing = [p.name for p in taken if p.default is p.empty and p.name not in columns]
     if missing:
@@ -114,6 +114,16 @@ def bind(model: Callable[..., Any], one_record: Any) -> Bound:
     names += [name for name in columns if takes_all and name not in names]
     left_out = tuple(p.name for p in taken if p.name not in columns)
     return Bound(model, {name: columns[name] for name in names}, left_out)
+
+
+def _parameters(model: Callable[..., Any]) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(model).parameters.values())
+    except ValueError:  # a function that is not written in Python
+        raise InputError(
+            f"the arguments of the model {model!r} cannot be read. Give a NumPyro "
+            "model: a function of the columns of the records, written in Python."
+        ) from None
 
 
 def _columns(one_record: Any) -> dict[str, jax.ShapeDtypeStruct]:

@@ -89,7 +89,7 @@ class Densities:
 
         def value_of(site: Message) -> Any:
             if self._is_inside(site):
-                return support_of(site)[0]
+                return _any_of(site)
             if site["name"] in given:
                 return given[site["name"]]
             return None if site["fn"].is_discrete else _centre(site)
@@ -106,7 +106,7 @@ class Densities:
         """Draw θ from the prior."""
 
         def value_of(site: Message) -> Any:
-            return support_of(site)[0] if self._is_inside(site) else None
+            return _any_of(site) if self._is_inside(site) else None
 
         blanks = self.bound.blanks(self.count)
         return self._unconstrain(run(self.bound, blanks, value_of, key))
@@ -171,7 +171,7 @@ class Densities:
 
         def value_of(site: Message) -> Any:
             if self._is_inside(site):
-                return support_of(site)[0]
+                return _any_of(site)
             value = theta[site["name"]]
             return value if site["fn"].is_discrete else transform_of(site)(value)
 
@@ -211,6 +211,11 @@ class Densities:
             if frame.name == self.layout.plate
         ]
         return int(axis)
+
+
+def _any_of(site: Message) -> jax.Array:
+    """Some value of a discrete site, where it does not matter which."""
+    return jnp.broadcast_to(support_of(site)[0], site["fn"].shape())
 
 
 def _centre(site: Message) -> jax.Array:
