@@ -61,8 +61,9 @@ class Problem:
         Where to start, and how far the answer may be from there.
     dtype
         The precision of the log-likelihood.
-    batch, tempered
-        How many records a sum is over, and how many the likelihood counts for.
+    batch, noise_multiplier, tempered
+        How many records a sum is over, the noise on it, and how many records the
+        likelihood counts for.
     steps, pairs, clip, learning_rate
         As in `Variational`.
     """
@@ -73,6 +74,7 @@ class Problem:
     scale: np.ndarray
     dtype: str
     batch: int
+    noise_multiplier: float
     tempered: float
     steps: int
     pairs: int
@@ -83,13 +85,15 @@ class Problem:
 class _State(NamedTuple):
     """The guide, and what is known of how much a record tells.
 
-    ``told`` is a running mean of minus the curvature of a record, and ``units`` the
-    entries of its diagonal that weigh the next derivatives.
+    ``told`` is a running mean of minus the curvature of a record, ``blur`` the share
+    of the variance of one step's noise that it has, and ``units`` the entries of its
+    diagonal that weigh the next derivatives.
     """
 
     mean: np.ndarray
     covariance: np.ndarray
     told: np.ndarray
+    blur: float
     units: np.ndarray
     adam: Any
 
@@ -104,28 +108,32 @@ def climb(
     size, steps = len(problem.start), problem.steps
     normals = sums.normals(steps * problem.pairs * size)
     normals = normals.reshape(steps, problem.pairs, size)
-    prior = _prior_derivatives(problem)
+    prior_derivatives = _prior_derivatives(problem)
     adam, ascend = _adam(problem)
     units = 1 / problem.scale**2
     covariance = np.diag((_WIDEST * problem.scale) ** 2)
-    state = _State(problem.start, covariance, np.diag(units), units, adam)
+    state = _State(problem.start, covariance, np.diag(units), 0.0, units, adam)
     means, ascents, tolds = [], [], []
     for step in range(steps):
         public = _points(problem, state, normals[step])
         noisy = sums.release(public) / problem.batch
         slope, curvature = problem.gradient.read(noisy, public)
-        prior_slope, prior_curvature = prior(public)
+        prior_slope, prior = prior_derivatives(public)
         ascent = slope + prior_slope / problem.tempered
         move, adam = ascend(ascent, state.adam)
         newest = max(1 / (step + 2), _NEWEST)
         told = (1 - newest) * state.told - newest * curvature
+        blur = (1 - newest) ** 2 * state.blur + newest**2
         means.append(state.mean)
         ascents.append(ascent)
         tolds.append(-curvature)
         state = _State(
             mean=state.mean + move,
-            covariance=_covariance(problem, told, prior_curvature, _WIDEST),
+            covariance=_covariance(
+                problem, _lifted(problem, told, state.units, blur), prior, _WIDEST
+            ),
             told=told,
+            blur=blur,
             units=_units(told, state.units),
             adam=adam,
         )
@@ -134,7 +142,8 @@ def climb(
         np.mean(found[int(_LATE * steps) :], axis=0)
         for found in (means, ascents, tolds)
     )
-    covariance = _covariance(problem, told, prior_curvature, 1.0)
+    told = _lifted(problem, told, state.units, 1 / (steps - int(_LATE * steps)))
+    covariance = _covariance(problem, told, prior, 1.0)
     return mean + _last_move(problem, covariance, ascent), covariance
 
 
@@ -158,7 +167,7 @@ def _points(problem: Problem, state: _State, normals: np.ndarray) -> Points:
     factor = np.linalg.cholesky(state.covariance)
     moves = normals @ factor.T
     thetas = np.concatenate([state.mean + moves, state.mean - moves])
-    radius = np.asarray(problem.clip * math.sqrt(len(state.mean)))
+    radius = np.asarray(_radius(problem))
     points = Points(thetas, 1 / np.sqrt(state.units), radius)
     return Points(*(part.astype(problem.dtype) for part in points))
 
@@ -168,6 +177,27 @@ def _units(told: np.ndarray, units: np.ndarray) -> np.ndarray:
     told_each = np.diag(told)
     followed = np.clip(told_each, units / _CHANGE, units * _CHANGE)
     return np.where(told_each > 0, followed, units)
+
+
+def _lifted(
+    problem: Problem, told: np.ndarray, units: np.ndarray, blur: float
+) -> np.ndarray:
+    """Lift what is told in every direction above the noise that is known to be in it.
+
+    Where there is little but noise, a direction would else look as if nothing were
+    known of it, and the guide would be far too wide.
+    """
+    noise = problem.noise_multiplier / problem.batch * math.sqrt(blur)
+    noise *= problem.gradient.curvature_scale(_radius(problem))
+    roots = np.sqrt(units)
+    values, vectors = np.linalg.eigh(told / roots / roots[:, None])
+    lifted = (vectors * np.maximum(values, 2 * noise)) @ vectors.T
+    return lifted * roots * roots[:, None]
+
+
+def _radius(problem: Problem) -> float:
+    """The length at which a record's vector is clipped, in units of its slopes."""
+    return problem.clip * math.sqrt(len(problem.start))
 
 
 def _covariance(

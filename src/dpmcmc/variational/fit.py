@@ -163,6 +163,7 @@ def _problem(
             scale=_scale(settings.scale, theta, lambda x: log_prior(unravel(x)), flat),
             dtype=dtype,
             batch=plan.batch,
+            noise_multiplier=plan.noise_multiplier,
             tempered=require_positive("tempered", power, "Give N₀, or None."),
             steps=plan.steps,
             pairs=settings.pairs,

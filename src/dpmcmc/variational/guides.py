@@ -95,6 +95,10 @@ class GuideGradient:
         matrix[rows, columns] = matrix[columns, rows] = second
         return vector[: self.size] / weights, matrix / weights / weights[:, None]
 
+    def curvature_scale(self, radius: float) -> float:
+        """By how much reading multiplies a curvature, in units of what is told."""
+        return float(radius / np.min(self._multiples()))
+
     def _entries(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows and columns of the entries of the covariance that the guide has."""
         if self.full:
