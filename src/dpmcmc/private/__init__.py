@@ -16,6 +16,7 @@ from dpmcmc.private.influence import PLAIN, Influence
 from dpmcmc.private.laws import Mixture
 from dpmcmc.private.ratios import Grid
 from dpmcmc.private.records import Records
+from dpmcmc.private.residual import Residual, Taylor
 from dpmcmc.private.responses import Drawn, Listed
 from dpmcmc.private.tape import Tape
 
@@ -36,8 +37,10 @@ __all__ = [
     "NoisySums",
     "Records",
     "Released",
+    "Residual",
     "Shifted",
     "Shrunk",
     "Tape",
+    "Taylor",
     "Test",
 ]

@@ -42,6 +42,9 @@ _RECORDS_AT_ONCE = 2**18
 _BYTES_AT_ONCE = 2**26
 """Memory for what is looked up at once, however wide a record is."""
 
+_NUMBERS_AT_ONCE = 2**20
+"""Coordinates of vectors held at once while they are added, whatever the batch."""
+
 _MOST_COORDINATES = 2**20
 _MOST_NOISE = 2.0**30
 
@@ -185,12 +188,30 @@ def _sum_of_vectors(
         with jax.enable_x64(is_double(dtype)):
             return measure(log_likelihood, public)
 
-    vectors = jax.vmap(vector)(batch.arrays)
-    count, size = vectors.shape
+    def total(arrays: Any, present: jax.Array) -> jax.Array:
+        bounded = bounded_vectors(jax.vmap(vector)(arrays), present)
+        return jnp.sum(bounded, axis=0, dtype=jnp.int64)
+
+    count, size = jax.eval_shape(jax.vmap(vector), batch.arrays).shape
     if size > _MOST_COORDINATES:
         raise ValueError(f"a vector has {size} coordinates, too many to add exactly")
     present = jnp.ones(count, bool) if batch.present is None else batch.present
-    return jnp.sum(bounded_vectors(vectors, present), axis=0, dtype=jnp.int64)
+    rows = max(1, _NUMBERS_AT_ONCE // size)
+    if count <= rows:
+        return total(batch.arrays, present)
+
+    def add(block: jax.Array, sums: jax.Array) -> jax.Array:
+        # The last block reaches back to be as long as the others: whoever is in it
+        # and was counted before is not present there.
+        first = jnp.minimum(block * rows, count - rows)
+        arrays, there = jax.tree.map(
+            lambda leaf: jax.lax.dynamic_slice_in_dim(leaf, first, rows),
+            (batch.arrays, present),
+        )
+        return sums + total(arrays, there & (first + jnp.arange(rows) >= block * rows))
+
+    blocks = -(-count // rows)
+    return jax.lax.fori_loop(0, blocks, add, jnp.zeros(size, jnp.int64))
 
 
 def bounded_vectors(vectors: jax.Array, present: jax.Array) -> jax.Array:

@@ -1,0 +1,231 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""Releasing control variates: check what was given, add up, make ready for a chain."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+
+from dpmcmc.errors import InputError, require_positive
+from dpmcmc.model import Model, check_model
+from dpmcmc.private import NoisySums, Records, Residual, Tape, Taylor
+from dpmcmc.progress import steps_bar
+from dpmcmc.python_function import PythonFunction
+from dpmcmc.surrogates.laplace import laplace, negative_definite
+from dpmcmc.surrogates.settings import Plan
+from dpmcmc.surrogates.surrogate import Surrogate
+from dpmcmc.tracing import (
+    as_float,
+    is_double,
+    require_visible,
+    shape_of_result,
+    shapes_of,
+)
+
+__all__ = ["check_release", "release"]
+
+
+def check_release(model: Model, records: Records, plan: Plan, dtype: str) -> None:
+    """Refuse a model that has no such control variates; no record is read.
+
+    Raises
+    ------
+    InputError
+        If θ has discrete parameters, the log-likelihood is in plain Python or cannot
+        be differentiated twice in JAX, or the plan is for other records.
+    """
+    if len(records) != plan.records:
+        raise InputError(
+            f"there are {len(records)} records, but the control variates were planned "
+            f"for {plan.records}. Plan them with the number of records there are."
+        )
+    with jax.enable_x64(is_double(dtype)):
+        theta = _continuous(model, dtype)
+        size = ravel_pytree(theta)[0].size
+        if size != plan.dimension:
+            raise InputError(
+                f"θ has {size} coordinates, but the control variates were planned for "
+                f"{plan.dimension}. Plan them with the number of coordinates."
+            )
+        record = records.shape_of_one(dtype)
+        check_model(model, theta, record)
+        _require_derivatives(model, theta, record)
+
+
+def release(
+    model: Model,
+    records: Records,
+    plan: Plan,
+    tape: Tape,
+    *,
+    centre: Any,
+    covariance: np.ndarray,
+    tempered: float | None = None,
+    dtype: str = "float32",
+    devices: Sequence[jax.Device] | None = None,
+    progress: bool = False,
+) -> Surrogate:
+    """Release the sums of gradients and Hessians, and make a surrogate of them.
+
+    With a fresh tape the result is private, at the cost of ``plan.event``. With a
+    seeded one it can be made again, and is not private.
+
+    Parameters
+    ----------
+    model, records
+        The model, which must be smooth in θ; the sealed records.
+    plan
+        The bounds and the noise, from `ControlVariates.plan`.
+    tape
+        The randomness; a secret tape serves this release alone.
+    centre
+        Where to expand, like θ: public, or released before.
+    covariance
+        About the covariance of the posterior, over the coordinates in the order of
+        ``jax.flatten_util.ravel_pytree``: public, or released before.
+    tempered
+        How many records the likelihood counts for, N₀; all unless given.
+    dtype
+        The precision of the log-likelihood, "float32" or "float64".
+    devices
+        The first of them computes; JAX's first unless given.
+    progress
+        Whether to show a progress bar.
+
+    Raises
+    ------
+    InputError
+        If something given cannot be used; no record was read.
+
+    Guarantee
+    ---------
+    What is returned is a function of what one call of `NoisySums.release` over all
+    records returned, with the plan's noise, and of public numbers; so it costs
+    ``plan.event``, if the tape is fresh.
+    """
+    check_release(model, records, plan, dtype)
+    power = len(records) if tempered is None else tempered
+    power = require_positive("tempered", power, "Give N₀, or None.")
+    taylor = _taylor(model, plan, centre, covariance, power, dtype)
+    sums = NoisySums(
+        model,
+        records,
+        taylor,
+        tape,
+        batch=plan.records,
+        noise_multiplier=plan.noise_multiplier,
+        dtype=dtype,
+        device=(devices or jax.devices())[0],
+    )
+    label = "Control variates" if tape.is_secret else "Control variates (NOT PRIVATE)"
+    with steps_bar(1, label, progress) as done:
+        total = sums.release(())
+        done(1)
+    return _surrogate(model, plan, taylor, total, power / plan.records, dtype)
+
+
+def _surrogate(
+    model: Model,
+    plan: Plan,
+    taylor: Taylor,
+    total: np.ndarray,
+    tempering: float,
+    dtype: str,
+) -> Surrogate:
+    """Read the released sum, from public numbers alone."""
+    size, (rows, columns) = taylor.size, taylor.entries()
+    multiples = taylor.multiples() / taylor.hessian_scale
+    hessian = np.zeros((size, size))
+    hessian[rows, columns] = hessian[columns, rows] = total[size:] / multiples
+    hessian_noise = plan.noise_multiplier * taylor.hessian_scale
+    hessian = negative_definite(hessian, hessian_noise)
+    gradient = total[:size] * taylor.gradient_scale
+
+    def log_prior(v: jax.Array) -> jax.Array:
+        flat = jnp.asarray(taylor.centre) + jnp.asarray(taylor.factor) @ v
+        return as_float(model.log_prior(taylor.unravel(flat.astype(dtype))), float)
+
+    with jax.enable_x64(True):
+        top, precision = laplace(tempering * gradient, tempering * hessian, log_prior)
+    with jax.enable_x64(is_double(dtype)):
+        flat = taylor.centre + taylor.factor @ top
+        mean = taylor.unravel(jnp.asarray(flat, dtype))
+    kept = np.concatenate([total[:size], hessian[rows, columns] * multiples])
+    return Surrogate(
+        centre=taylor.centre,
+        factor=taylor.factor,
+        gradient=gradient,
+        hessian=hessian,
+        gradient_noise=plan.noise_multiplier * taylor.gradient_scale,
+        hessian_noise=hessian_noise,
+        tempering=tempering,
+        top=top,
+        precision=precision,
+        influence=Residual(taylor, kept, tempering),
+        mean=mean,
+        event=plan.event,
+        description=plan.description,
+    )
+
+
+def _taylor(
+    model: Model, plan: Plan, centre: Any, covariance: Any, power: float, dtype: str
+) -> Taylor:
+    """The expansion at the centre, in coordinates in which a record tells about 1."""
+    with jax.enable_x64(is_double(dtype)):
+        start = jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype), model.initial)
+        flat, unravel = ravel_pytree(start)
+        point = jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype), centre)
+        if shapes_of(point) != shapes_of(start):
+            raise InputError(
+                f"centre is {centre!r}; it must be a point like θ, of the structure "
+                "and shapes of the model's initial point."
+            )
+        at = np.asarray(ravel_pytree(point)[0], np.float64)
+    if not np.all(np.isfinite(at)):
+        raise InputError(f"centre is {centre!r}; it must be finite.")
+    given = np.asarray(covariance, np.float64)
+    try:
+        if given.shape != (flat.size, flat.size):
+            raise ValueError
+        factor = np.linalg.cholesky(power * given)
+    except (ValueError, np.linalg.LinAlgError):
+        raise InputError(
+            f"covariance is of shape {given.shape}; it must be a positive definite "
+            f"matrix of shape {(flat.size, flat.size)}, about that of the posterior."
+        ) from None
+    bounds = plan.gradient_bound, plan.hessian_bound
+    return Taylor(at, factor, *bounds, unravel)
+
+
+def _continuous(model: Model, dtype: str) -> Any:
+    """The model's initial θ, if all of it is continuous."""
+    for path, leaf in jax.tree_util.tree_leaves_with_path(model.initial):
+        if np.asarray(leaf).dtype.kind != "f":
+            name = jax.tree_util.keystr(path, simple=True, separator=".") or "theta"
+            raise InputError(
+                f"parameter {name} is {leaf!r}, which is discrete; control variates "
+                "are for continuous parameters alone. Write 0.0 for a real number, or "
+                "sample without control variates."
+            )
+    return jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype), model.initial)
+
+
+def _require_derivatives(model: Model, theta: Any, record: Any) -> None:
+    if type(model.log_likelihood) is PythonFunction:
+        raise InputError(
+            "log_likelihood is a PythonFunction, which has no gradient; control "
+            "variates need one. Write it in operations of JAX, or sample without "
+            "control variates."
+        )
+
+    def scalar(theta: Any, record: Any) -> jax.Array:
+        return as_float(model.record_log_likelihood(theta, record), float)
+
+    hessian = jax.jacfwd(jax.grad(scalar))
+    shape_of_result("the Hessian of log_likelihood", hessian, theta, record)
+    require_visible("the Hessian of log_likelihood", hessian, theta, record)

@@ -1,0 +1,156 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a user chooses for control variates, and their cost before any record."""
+
+import math
+from dataclasses import dataclass
+
+from dp_accounting.dp_event import DpEvent
+
+from dpmcmc.accounting import GaussianBatchSum, least_noise
+from dpmcmc.errors import (
+    InputError,
+    require_count,
+    require_positive,
+    require_probability,
+)
+
+__all__ = ["ControlVariates", "Plan"]
+
+_SHARE = 0.75
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A release whose cost is settled: made by `ControlVariates.plan`.
+
+    Attributes
+    ----------
+    settings
+        What the user chose.
+    records, dimension
+        How many records there are, and how many coordinates θ has.
+    noise_multiplier
+        The deviation of the noise, in units of the longest vector of a record.
+    """
+
+    settings: "ControlVariates"
+    records: int
+    dimension: int
+    noise_multiplier: float
+
+    @property
+    def gradient_bound(self) -> float:
+        """The bound c_g on a record's whitened gradient."""
+        return self.settings.gradient_bound * math.sqrt(self.dimension)
+
+    @property
+    def hessian_bound(self) -> float:
+        """The bound c_H on a record's whitened Hessian, in the Frobenius norm."""
+        return self.settings.hessian_bound * self.dimension
+
+    @property
+    def event(self) -> DpEvent:
+        """What will be released, for the accountants."""
+        return GaussianBatchSum(self.noise_multiplier, self.records, self.records)
+
+    @property
+    def description(self) -> str:
+        """What will be released, in words, for a statement."""
+        numbers = self.dimension * (self.dimension + 3) // 2
+        return (
+            f"one noisy sum over all {self.records:,} records of {numbers:,} numbers "
+            "each (control variates: the gradient and Hessian of the log-likelihood at "
+            "the released start), shortened where the gradient is longer than "
+            f"{self.gradient_bound:.4g} or the Hessian than {self.hessian_bound:.4g} "
+            "in whitened coordinates, with normal noise of "
+            f"{self.noise_multiplier:.4g} times the longest"
+        )
+
+
+@dataclass(frozen=True)
+class ControlVariates:
+    """Release the quadratic part of the log-likelihood once, for all steps.
+
+    Parameters
+    ----------
+    epsilon
+        The ε that the release may cost by itself; or leave it out and give ``share``.
+    share
+        The part of the run's ε that it may cost by itself; three quarters unless
+        either is given. The parts of a run together cost less than their sum.
+    delta
+        The δ that goes with it; the run's unless given.
+    gradient_bound
+        Where a record's gradient is shortened: this many times √d, the length that it
+        has on average in whitened coordinates, d the number of coordinates of θ.
+    hessian_bound
+        Where a record's Hessian is shortened: this many times d, in the Frobenius
+        norm. What is cut off of a Hessian is small near the centre, so that it may be
+        tighter than the other bound.
+    """
+
+    epsilon: float | None = None
+    share: float | None = None
+    delta: float | None = None
+    gradient_bound: float = 5.0
+    hessian_bound: float = 4.0
+
+    def __post_init__(self) -> None:
+        if self.epsilon is not None and self.share is not None:
+            raise InputError(
+                f"epsilon is {self.epsilon!r} and share is {self.share!r}; give one of "
+                "the two: the ε of the control variates, or their share of the run's."
+            )
+        if self.epsilon is not None:
+            require_positive("epsilon", self.epsilon, "Give the ε of the release.")
+        if self.share is not None:
+            require_probability("share", self.share, "Three quarters is common.")
+        if self.delta is not None:
+            require_probability("delta", self.delta, "Choose it well below 1/N.")
+        require_positive(
+            "gradient_bound", self.gradient_bound, "Five leaves most records whole."
+        )
+        require_positive(
+            "hessian_bound", self.hessian_bound, "Four leaves most records whole."
+        )
+
+    def plan(
+        self, records: int, dimension: int, delta: float, epsilon: float | None = None
+    ) -> Plan:
+        """Settle the noise, from public numbers alone.
+
+        Parameters
+        ----------
+        records, dimension
+            The number of records, which is public, and of coordinates of θ.
+        delta, epsilon
+            The budget of the whole run; ε is needed where the release has a share
+            of it.
+
+        Returns
+        -------
+        Plan
+            With the event that the release will cost, by itself within its budget.
+
+        Raises
+        ------
+        InputError
+            If no ε was given at all.
+        """
+        records = require_count("records", records, "Give the number of records.")
+        dimension = require_count("dimension", dimension, "Give the size of θ.")
+        if self.epsilon is not None:
+            own = self.epsilon
+        elif epsilon is None:
+            raise InputError(
+                f"control variates have a share of {self.share or _SHARE:g} of the "
+                "run's ε, but the run has none. Give ControlVariates(epsilon=…), or "
+                "the run an ε."
+            )
+        else:
+            whole = require_positive("epsilon", epsilon, "Give the budget's ε.")
+            own = whole * (_SHARE if self.share is None else self.share)
+        own_delta = delta if self.delta is None else self.delta
+        noise = least_noise(1, records, records, own, own_delta)
+        return Plan(self, records, dimension, noise)

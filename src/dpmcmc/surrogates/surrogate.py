@@ -1,0 +1,107 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""A released surrogate: what a chain needs of it, and draws that know of its noise."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from dp_accounting.dp_event import DpEvent
+
+from dpmcmc.private import Residual
+from dpmcmc.proposals import Independence, Mixture, Proposal, RandomWalk, best_scale
+
+__all__ = ["Surrogate"]
+
+_WIDER = 1.3
+"""Variance of far moves over the surrogate's, for a posterior with wider tails."""
+
+_FAR = 0.8
+"""Share of far moves among all."""
+
+
+@dataclass(frozen=True, eq=False)
+class Surrogate:
+    """The quadratic part of the log-likelihood, released with noise.
+
+    Coordinates are the whitened v, with θ = centre + factor · v.
+
+    Attributes
+    ----------
+    centre, factor
+        The point of the expansion, as coordinates of θ; the whitening matrix.
+    gradient, hessian
+        The released sums over records; the Hessian is negative definite.
+    gradient_noise, hessian_noise
+        The deviation of the noise of an entry of the gradient, and of the diagonal
+        of the Hessian; off the diagonal it is smaller by √2.
+    tempering
+        The power τ of the likelihood.
+    top, precision
+        Where the surrogate posterior is highest, and how it bends there.
+    influence
+        What of a record enters a decision: give it to the acceptance test.
+    mean
+        The top, as θ.
+    event, description
+        What it cost, and what was released in words.
+    """
+
+    centre: np.ndarray
+    factor: np.ndarray
+    gradient: np.ndarray
+    hessian: np.ndarray
+    gradient_noise: float
+    hessian_noise: float
+    tempering: float
+    top: np.ndarray
+    precision: np.ndarray
+    influence: Residual
+    mean: Any
+    event: DpEvent
+    description: str
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """The covariance of the surrogate posterior, in the coordinates of θ."""
+        return self.factor @ np.linalg.solve(self.precision, self.factor.T)
+
+    @property
+    def noise_covariance(self) -> np.ndarray:
+        """The covariance of the shift that the noise makes, in coordinates of θ.
+
+        The noise of the gradient and, a way off from the centre, that of the Hessian
+        shift the slope of the log posterior at its top; the top moves by the inverse
+        of the precision times that.
+        """
+        top, size = self.top, len(self.top)
+        slope = self.gradient_noise**2 * np.eye(size)
+        slope += (
+            self.hessian_noise**2 / 2 * (top @ top * np.eye(size) + np.outer(top, top))
+        )
+        spread = self.tempering * np.linalg.solve(self.precision, self.factor.T).T
+        return spread @ slope @ spread.T
+
+    @property
+    def proposal(self) -> Proposal:
+        """Mostly draws from about the surrogate posterior, else a random walk."""
+        far = Independence(self.mean, _WIDER * self.covariance)
+        near = RandomWalk(best_scale(len(self.top)) ** 2 * self.covariance)
+        return Mixture([(_FAR, far), (1 - _FAR, near)])
+
+    def noise_aware(
+        self, draws: np.ndarray, generator: np.random.Generator
+    ) -> np.ndarray:
+        """Move each draw by a draw of the shift that the noise makes.
+
+        Parameters
+        ----------
+        draws
+            Coordinates of θ along the last axis, in the order of
+            ``jax.flatten_util.ravel_pytree``.
+        generator
+            Public randomness.
+        """
+        values, vectors = np.linalg.eigh(self.noise_covariance)
+        factor = vectors * np.sqrt(np.maximum(values, 0))
+        return draws + generator.standard_normal(draws.shape) @ factor.T
