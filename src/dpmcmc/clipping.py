@@ -25,6 +25,7 @@ from dpmcmc.private import (
     Grid,
     Influence,
     Listed,
+    Restored,
     Shifted,
     Shrunk,
 )
@@ -165,7 +166,7 @@ class ConditionalCentring:
                 "the model explains every column of a record, so that there is nothing "
                 "to condition on. Choose ModelCorrection."
             )
-        return Centred(Drawn(names, _Keys(count, seed)), _bound(grid))
+        return Restored(Drawn(names, _Keys(count, seed)), _bound(grid))
 
     def describe(self) -> str:
         """Clipped about the conditional mean."""

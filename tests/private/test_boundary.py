@@ -38,6 +38,8 @@ INSIDE = sorted(BOUNDARY.rglob("*.py"))
 EXPORTED = {
     *("Chains", "Measure", "NoisySums", "Records", "Released", "Tape"),
     *("BatchDecision", "FullData", "Grid", "Minibatch", "Mixture", "Noise", "Test"),
+    *("PLAIN", "Influence", "Centred", "Restored", "Shifted", "Shrunk"),
+    *("Drawn", "Listed"),
 }
 INNER_NAMES = {
     *("_SEALED", "open_records", "Opened", "read_column"),
@@ -284,25 +286,25 @@ def test_a_batch_whose_squares_are_added_as_floats_is_found(monkeypatch):
 
 @pytest.mark.parametrize("test", TESTS)
 def test_a_step_that_mixes_records_is_found(monkeypatch, test):
-    inner = acceptance._log_likelihoods
+    inner = acceptance._looks
 
-    def centred(model, point, arrays, dtype):
-        each = inner(model, point, arrays, dtype)
+    def centred(*given):
+        each = inner(*given)
         return each - jnp.max(each, axis=-1, keepdims=True)
 
-    monkeypatch.setattr(acceptance, "_log_likelihoods", centred)
+    monkeypatch.setattr(acceptance, "_looks", centred)
     with pytest.raises(AssertionError, match="takes records together"):
         sources_of_step(test=test)
 
 
 @pytest.mark.parametrize("test", TESTS)
 def test_a_step_that_shifts_records_is_found(monkeypatch, test):
-    inner = acceptance._log_likelihoods
+    inner = acceptance._looks
 
-    def shifted(model, point, arrays, dtype):
-        return jnp.cumsum(inner(model, point, arrays, dtype), axis=-1)
+    def shifted(*given):
+        return jnp.cumsum(inner(*given), axis=-1)
 
-    monkeypatch.setattr(acceptance, "_log_likelihoods", shifted)
+    monkeypatch.setattr(acceptance, "_looks", shifted)
     with pytest.raises(AssertionError, match="may mix records"):
         sources_of_step(test=test)
 

@@ -92,11 +92,9 @@ def logistic_problem(count: int, seed: int) -> Problem:
     """Logistic regression on five coefficients, with exponential covariates."""
     rng = np.random.default_rng(seed)
     x = rng.exponential(size=(count, 4)).astype(np.float32) - 1
-    truth = {
-        "coefficients": np.array([0.5, -0.5, 0.25, -0.25], np.float32),
-        "intercept": np.float32(-1.0),
-    }
-    logits = x @ truth["coefficients"] + truth["intercept"]
+    coefficients, intercept = np.array([0.5, -0.5, 0.25, -0.25]), -1.0
+    truth = {"coefficients": coefficients, "intercept": intercept}
+    logits = x @ coefficients + intercept
     y = (rng.logistic(size=count) < logits).astype(np.float32)
     model = logistic_regression(4, norm=20.0)
     return _at_mode(model, {"x": x, "y": y}, truth)
@@ -130,7 +128,7 @@ def reference(problem: Problem, steps: int, seed: int = 0) -> Reference:
     test = FullData(Grid.unclipped(problem.count))
     size = len(problem.covariance)
     advance = running_chains(problem, test, _BEST / size**0.5, Tape.seeded(seed))
-    draws = _draws(problem, advance, steps)[0][steps // 10 :]
+    draws = _draws(advance, steps)[0][steps // 10 :]
     return Reference(draws.mean(axis=0), draws.std(axis=0))
 
 
@@ -148,7 +146,7 @@ def compare(
     """Run a clipped chain as `sample` would, and compare it with the posterior."""
     test = clipped_test(problem, clipping, Grid(clip, scale=tempering))
     advance = running_chains(problem, test, scale, Tape.seeded(seed))
-    draws, bits = _draws(problem, advance, steps)
+    draws, bits = _draws(advance, steps)
     table = summarise({"theta": draws[None]})
     return Accuracy(
         off=np.abs(draws.mean(axis=0) - truth.mean) / truth.sd,
@@ -189,9 +187,7 @@ def running_chains(
     return chains.advance
 
 
-def _draws(
-    problem: Problem, advance: Callable[[int], Any], steps: int
-) -> tuple[np.ndarray, np.ndarray]:
+def _draws(advance: Callable[[int], Any], steps: int) -> tuple[np.ndarray, np.ndarray]:
     """The points of a chain as rows of coordinates, and its bits."""
     sizes = [min(_CHUNK, steps - done) for done in range(0, steps, _CHUNK)]
     released = [jax.device_get(advance(size)) for size in sizes]

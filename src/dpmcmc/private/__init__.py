@@ -9,7 +9,7 @@ rests on has a Guarantee block, and a proof of the same name under ``docs/proofs
 
 from dpmcmc.private.acceptance import FullData, Minibatch, Test
 from dpmcmc.private.chains import Chains, Released
-from dpmcmc.private.clipping import Centred, Shifted, Shrunk
+from dpmcmc.private.clipping import Centred, Restored, Shifted, Shrunk
 from dpmcmc.private.gaussian import BatchDecision, Noise
 from dpmcmc.private.gradients import Measure, NoisySums
 from dpmcmc.private.influence import PLAIN, Influence
@@ -38,6 +38,7 @@ __all__ = [
     "Records",
     "Released",
     "Residual",
+    "Restored",
     "Shifted",
     "Shrunk",
     "Tape",

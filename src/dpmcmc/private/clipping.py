@@ -20,10 +20,10 @@ from dpmcmc.private.influence import Plain
 from dpmcmc.private.responses import Drawn, Listed, Responses, mean_over
 from dpmcmc.tracing import as_float
 
-__all__ = ["Centred", "Shifted", "Shrunk"]
+__all__ = ["Centred", "Restored", "Shifted", "Shrunk"]
 
-_ROUNDS = 2
-"""How often the inner clip is drawn in to make room for what centring adds."""
+_INNER = 0.9
+"""The share of the bound that is clipped to where the rest is room for a mean."""
 
 
 class _Looks(NamedTuple):
@@ -96,31 +96,44 @@ class _OverResponses:
         del model, current, proposed
         return 0.0
 
+    def _clip(self, number: jax.Array) -> jax.Array:
+        return jnp.clip(number, -self.bound, self.bound)
+
+    def _shrunk(self, mean: Any, own: jax.Array, farthest: jax.Array) -> jax.Array:
+        """The mean, itself clipped, plus as much of a deviation as there is room for.
+
+        ``farthest`` bounds the deviations of all responses.
+        """
+        centre = self._clip(jnp.asarray(mean, own.dtype))
+        room = self.bound - jnp.abs(centre)
+        return centre + jnp.where(farthest > room, room / farthest, 1) * own
+
 
 @dataclass(frozen=True)
 class Centred(_OverResponses):
     """The ratio, clipped about its conditional mean, plus what that clip takes."""
 
     def ratio(self, current: Any, proposed: Any, record: Any, extras: Any) -> jax.Array:
-        """clip(r − m) + m + E[(r − m) − clip(r − m)], the mean over responses.
+        """The ratio centred: m + λ (clip(r − m) + E[(r − m) − clip(r − m)]).
+
+        λ is 1, or makes room for what is added.
 
         Guarantee
         ---------
         A function of one record's numbers. The points exchanged, it is the negative.
-        Its mean over responses, by the weights, is that of the ratio.
+        If the mean ratio m over all responses, by the weights, is within the bound,
+        so is this number for each of them, and its mean is m.
         """
         del record
         weights = self.among.weights(current.others, proposed.others, extras)
         ratios = _differences(current.others, proposed.others)
-        centre = self.among.centre(ratios, weights)
-        deviations = [ratio - centre for ratio in ratios]
-        shift = centre + _lost(weights, deviations, self.bound)
-        inner = jnp.zeros_like(shift)
-        for _ in range(_ROUNDS):
-            inner = jnp.maximum(self.bound - jnp.abs(shift), 0)
-            shift = centre + _lost(weights, deviations, inner)
-        own = proposed.own - current.own - centre
-        return jnp.clip(own, -inner, inner) + shift
+        mean = mean_over(weights, ratios)
+        deviations = [ratio - mean for ratio in ratios]
+        clipped = [self._clip(one) for one in deviations]
+        beyond = [one - cut for one, cut in zip(deviations, clipped, strict=True)]
+        lost = mean_over(weights, beyond)
+        own = self._clip(proposed.own - current.own - mean) + lost
+        return self._shrunk(mean, own, _farthest(clipped) + jnp.abs(lost))
 
 
 @dataclass(frozen=True)
@@ -133,18 +146,38 @@ class Shrunk(_OverResponses):
         Guarantee
         ---------
         A function of one record's numbers. The points exchanged, it is the negative.
-        If |m| is within the bound, its mean over responses, by the weights, is that
-        of the ratio, and no response is beyond the bound.
+        If the mean ratio m over all responses, by the weights, is within the bound,
+        so is this number for each of them, and its mean is m.
         """
         del record
         weights = self.among.weights(current.others, proposed.others, extras)
         ratios = _differences(current.others, proposed.others)
         mean = mean_over(weights, ratios)
-        centre = jnp.clip(mean, -self.bound, self.bound)
-        room = self.bound - jnp.abs(centre)
-        farthest = reduce(jnp.maximum, [jnp.abs(ratio - mean) for ratio in ratios])
-        kept = jnp.where(farthest > room, room / farthest, 1)
-        return centre + kept * (proposed.own - current.own - mean)
+        own = proposed.own - current.own - mean
+        return self._shrunk(mean, own, _farthest([one - mean for one in ratios]))
+
+
+@dataclass(frozen=True)
+class Restored(_OverResponses):
+    """The ratio, clipped, plus what the clip takes from responses that were drawn."""
+
+    def ratio(self, current: Any, proposed: Any, record: Any, extras: Any) -> jax.Array:
+        """The ratio restored: clip(r) + E[r − clip(r)], the mean over drawn responses.
+
+        It is not centred: the mean of a ratio is of third order in the move, and that
+        of a few draws would be noise. Nor is it shrunk, for the same reason: the clip
+        here leaves some room instead.
+
+        Guarantee
+        ---------
+        A function of one record's numbers. The points exchanged, it is the negative.
+        """
+        del record
+        most = _INNER * self.bound
+        weights = self.among.weights(current.others, proposed.others, extras)
+        ratios = _differences(current.others, proposed.others)
+        lost = mean_over(weights, [one - jnp.clip(one, -most, most) for one in ratios])
+        return jnp.clip(proposed.own - current.own, -most, most) + lost
 
 
 def _prepared(model: Model, record: Any) -> Any:
@@ -157,9 +190,5 @@ def _differences(
     return [new - old for old, new in zip(current, proposed, strict=True)]
 
 
-def _lost(
-    weights: tuple[jax.Array, ...], deviations: list[jax.Array], inner: Any
-) -> Any:
-    """What an inner clip takes from the mean."""
-    beyond = [one - jnp.clip(one, -inner, inner) for one in deviations]
-    return mean_over(weights, beyond)
+def _farthest(deviations: list[jax.Array]) -> jax.Array:
+    return reduce(jnp.maximum, [jnp.abs(one) for one in deviations])

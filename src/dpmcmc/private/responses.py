@@ -74,10 +74,6 @@ class Listed:
         total = sum(each)
         return tuple(one / total for one in each)
 
-    def centre(self, ratios: list[jax.Array], weights: tuple[jax.Array, ...]) -> Any:
-        """The mean of the ratio over all responses."""
-        return mean_over(weights, ratios)
-
 
 @dataclass(frozen=True)
 class Drawn:
@@ -126,14 +122,6 @@ class Drawn:
             likelier = jnp.exp((old + new) / 2 - chosen.log_likelihood)
             found.append(jnp.minimum(likelier, _MOST_WEIGHT) / len(extras))
         return tuple(found)
-
-    def centre(self, ratios: list[jax.Array], weights: tuple[jax.Array, ...]) -> Any:
-        """Zero, which the mean is but for terms of third order in the move.
-
-        The mean of a few draws would be noise.
-        """
-        del ratios, weights
-        return 0.0
 
 
 def mean_over(weights: tuple[jax.Array, ...], numbers: list[jax.Array]) -> Any:

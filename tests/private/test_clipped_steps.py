@@ -1,0 +1,116 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""A step with each way of clipping: records are mixed by integer sums alone."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from programs import Source, trace_sources
+
+from dpmcmc.clipping import (
+    ConditionalCentring,
+    ModelCorrection,
+    PlainClipping,
+    Shrinking,
+)
+from dpmcmc.model import Model
+from dpmcmc.private import Chains, FullData, Grid, Records, Tape
+from dpmcmc.private import chains as chains_module
+from dpmcmc.private import clipping as clipping_module
+from dpmcmc.proposals import RandomWalk
+
+COUNT = 1021  # a prime, so that no other axis has its length
+SIMULATED = 7
+LISTED = {"y": (0.0, 1.0, 3.0)}
+WAYS = {
+    "plain": (PlainClipping(), None),
+    "model correction": (ModelCorrection(simulated=SIMULATED), None),
+    "centring, listed": (ConditionalCentring(), LISTED),
+    "centring, drawn": (ConditionalCentring(simulated=2), {"y": None}),
+    "shrinking": (Shrinking(), LISTED),
+}
+
+
+def log_likelihood(theta, record):
+    return -0.5 * (record["y"] - theta["mean"] * record["x"]) ** 2 - theta["other"]
+
+
+def blind(theta, record):
+    return log_likelihood(theta, {"x": 1.0, "y": record["y"]})
+
+
+def simulate(theta, key, record):
+    return {**record, "y": theta["mean"] * record["x"] + jax.random.normal(key)}
+
+
+def simulate_blind(theta, key, record):
+    return {**record, "y": theta["mean"] + jax.random.normal(key)}
+
+
+def sources_of_step(way, dtype="float32", chains=3):
+    clipping, responses = WAYS[way]
+    is_whole = way == "model correction"
+    model = Model(
+        blind if is_whole else log_likelihood,
+        lambda theta: -(theta["mean"] ** 2),
+        {"mean": 0.0, "other": 0.0},
+        simulate=simulate_blind if is_whole else simulate,
+        responses=responses,
+    )
+    records = Records({"x": np.ones(COUNT), "y": np.zeros(COUNT)})
+    grid = Grid(0.01)
+    influence = clipping.influence(model, records.shape_of_one(dtype), grid, COUNT)
+    with jax.enable_x64(True):
+        start = {"mean": jnp.zeros((), dtype), "other": jnp.zeros((), dtype)}
+        running = Chains(
+            model,
+            records,
+            RandomWalk(0.1).fit(start),
+            FullData(grid, influence=influence),
+            Tape.seeded(1),
+            start=jax.tree.map(lambda leaf: jnp.stack([leaf] * chains), start),
+            dtype=dtype,
+            chunk=2,
+            devices=jax.devices()[:1],
+        )
+        inputs = jax.tree.map(lambda leaf: leaf[0], running._inputs(0, 2))
+        arguments = running._access.resident, running._state, running._mover, inputs
+
+        def step(*given):
+            return chains_module._step(model, running._test, dtype, *given)
+
+        program, shape = jax.make_jaxpr(step, return_shape=True)(*arguments)
+    resident, state, mover, inputs = jax.tree.map(lambda _: Source.PUBLIC, arguments)
+
+    def of_records(tree):
+        return jax.tree.map(lambda _: Source.RECORD, tree)
+
+    state = state._replace(memory=of_records(state.memory))
+    flat = jax.tree.leaves((of_records(resident), state, mover, inputs))
+    sums = []
+    outputs = trace_sources(program.jaxpr, flat, COUNT, sums)
+    return jax.tree.unflatten(jax.tree.structure(shape), outputs), sums
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("way", WAYS)
+def test_a_step_releases_nothing_but_what_a_bit_tells(way, dtype):
+    (state, accepted), sums = sources_of_step(way, dtype)
+    assert accepted == Source.BIT
+    assert set(jax.tree.leaves(state.theta)) == {Source.BIT}
+    assert state.log_prior == Source.BIT
+    assert set(jax.tree.leaves(state.memory)) == {Source.RECORD}
+    assert [str(kind) for kind in sums] == ["int32", "int64"]
+
+
+@pytest.mark.parametrize("way", ["centring, listed", "shrinking"])
+def test_a_mean_taken_over_records_instead_of_responses_is_found(monkeypatch, way):
+    """The influence sees one record under vmap: it has no axis of records."""
+
+    def over_records(weights, numbers):
+        return jax.lax.psum(numbers[0], "records")
+
+    monkeypatch.setattr(clipping_module, "mean_over", over_records)
+    with pytest.raises(NameError, match="records"):
+        sources_of_step(way)
