@@ -57,12 +57,12 @@ def test_each_public_name_is_there(name: str) -> None:
 
 
 def test_public_names_are_listed_once_and_in_order() -> None:
-    rooms = {"models", "preparation", "proposals"}
+    rooms = {"clipping", "models", "preparation", "proposals"}
     assert dir(dpmcmc) == sorted({*dpmcmc.__all__, *rooms})
     assert dpmcmc.__all__ == sorted(set(dpmcmc.__all__))
 
 
-@pytest.mark.parametrize("room", ["models", "preparation", "proposals"])
+@pytest.mark.parametrize("room", ["clipping", "models", "preparation", "proposals"])
 def test_rooms_are_there_when_first_asked_for(room: str) -> None:
     code = f"import dpmcmc; print(dpmcmc.{room}.__name__)"
     assert run_python(code) == f"dpmcmc.{room}"

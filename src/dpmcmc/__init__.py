@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from dpmcmc.private import Records
     from dpmcmc.proposals import Adaptive, BoundedWalk, RandomWalk
     from dpmcmc.python_function import PythonFunction
-    from dpmcmc.rehearsal import rehearse
+    from dpmcmc.rehearsal import choose, rehearse
     from dpmcmc.report.pictures import plot_posterior
     from dpmcmc.sampler import sample, sample_not_private
     from dpmcmc.statement import Statement
+    from dpmcmc.surrogates import ControlVariates
     from dpmcmc.variational import Variational
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "Barker",
     "BoundedWalk",
     "Coarsening",
+    "ControlVariates",
     "GaussianBarker",
     "InputError",
     "MinibatchBarker",
@@ -47,6 +49,7 @@ __all__ = [
     "Records",
     "Statement",
     "Variational",
+    "choose",
     "from_numpyro",
     "plan",
     "plot_posterior",
@@ -72,16 +75,18 @@ _HOMES = {
     "PythonFunction": "dpmcmc.python_function",
     "Records": "dpmcmc.private",
     "Statement": "dpmcmc.statement",
+    "ControlVariates": "dpmcmc.surrogates",
     "Variational": "dpmcmc.variational",
     "plan": "dpmcmc.planning",
     "plot_posterior": "dpmcmc.report.pictures",
+    "choose": "dpmcmc.rehearsal",
     "rehearse": "dpmcmc.rehearsal",
     "sample": "dpmcmc.sampler",
     "sample_not_private": "dpmcmc.sampler",
 }
 
 
-_ROOMS = ("models", "preparation", "proposals")
+_ROOMS = ("clipping", "models", "preparation", "proposals")
 """Rooms whose names are many: ``dpmcmc.models.normal``."""
 
 

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.errors import InputError, require_count
+from dpmcmc.expected_loss import expected_loss, require_whole_records
 from dpmcmc.model import Model
 from dpmcmc.private import (
     PLAIN,
@@ -29,7 +30,7 @@ from dpmcmc.private import (
     Shifted,
     Shrunk,
 )
-from dpmcmc.tracing import as_float, shape_of_result
+from dpmcmc.tracing import shape_of_result
 
 __all__ = [
     "Clipping",
@@ -42,10 +43,7 @@ __all__ = [
 _MOST_RESPONSES = 64
 """Most joint responses of one record that are evaluated at every step."""
 
-_LEAST_SIMULATED, _MOST_SIMULATED = 4096, 2**22
-_TRIED = 32
-_OFF = 0.5
-"""How far from its start a model is tried, in each coordinate."""
+_LEAST_SIMULATED, _MOST_SIMULATED = 2**12, 2**18
 
 
 class Clipping(Protocol):
@@ -84,13 +82,14 @@ class ModelCorrection:
 
     For models that simulate whole records. At each step, records are simulated half-way
     between the two points, always with the same random numbers; what the clip takes
-    from them is added to Δ, scaled up to the number of records.
+    from them is added to Δ, scaled up to the number of records. The random numbers are
+    chosen so that most of the records are of the kind that a clip touches.
 
     Parameters
     ----------
     simulated
-        How many records are simulated at each step; half as many as there are records
-        unless given, but at least 4,096 and at most 4,194,304.
+        How many records are simulated at each step; an eighth of the number of records
+        unless given, but at least 4,096 and at most 262,144.
     seed
         Which random numbers; public.
     """
@@ -104,15 +103,15 @@ class ModelCorrection:
         """Plain ratios, with the correction in the public part of Δ."""
         count = self.simulated
         if count is None:
-            count = int(np.clip(records // 2, _LEAST_SIMULATED, _MOST_SIMULATED))
+            count = int(np.clip(records // 8, _LEAST_SIMULATED, _MOST_SIMULATED))
         count = require_count("simulated", count, "Leave it out for a fitting number.")
         seed = require_count("seed", self.seed, "Any whole number will do.", least=0)
         _require_simulator(model, "ModelCorrection")
         _require_continuous(model)
         shapes = _prepared(model, one_record)
         with jax.enable_x64(_is_wide(shapes)):
-            _require_whole_records(model, shapes)
-        return Shifted(_Lost(_Template.of(shapes), grid, records, count, seed))
+            require_whole_records(model, shapes)
+            return Shifted(expected_loss(model, shapes, grid, records, count, seed))
 
     def describe(self) -> str:
         """Clipped, with a correction on simulated records."""
@@ -210,52 +209,6 @@ class Shrinking:
 
 
 @dataclass(frozen=True)
-class _Template:
-    """A record of zeros, by its structure and shapes; hashable."""
-
-    structure: Any
-    leaves: tuple[tuple[tuple[int, ...], str], ...]
-
-    @classmethod
-    def of(cls, shapes: Any) -> "_Template":
-        leaves = jax.tree.leaves(shapes)
-        return cls(
-            jax.tree.structure(shapes),
-            tuple((leaf.shape, str(leaf.dtype)) for leaf in leaves),
-        )
-
-    def made(self) -> Any:
-        zeros = [jnp.zeros(shape, dtype) for shape, dtype in self.leaves]
-        return jax.tree.unflatten(self.structure, zeros)
-
-
-@dataclass(frozen=True)
-class _Lost:
-    """What a clip is expected to take from Δ: N E[τr − clip(τr)] at the midpoint."""
-
-    template: _Template
-    grid: Grid
-    records: int
-    simulated: int
-    seed: int
-
-    def __call__(self, model: Model, current: Any, proposed: Any) -> jax.Array:
-        middle = jax.tree.map(lambda old, new: (old + new) / 2, current, proposed)
-        keys = jax.random.split(jax.random.key(self.seed), self.simulated)
-        template = self.template.made()
-
-        def lost(key: jax.Array) -> jax.Array:
-            ratio = self.grid.scale * _ratio(
-                model, current, proposed, _simulate(model, middle, key, template)
-            )
-            beyond = ratio - jnp.clip(ratio, -self.grid.clip, self.grid.clip)
-            # A record that is impossible at one of the points would refuse the move.
-            return jnp.where(jnp.isfinite(beyond), beyond, 0)
-
-        return self.records * jnp.mean(jax.vmap(lost)(keys))
-
-
-@dataclass(frozen=True)
 class _Keys:
     """Random keys from covariates, so that records have draws of their own.
 
@@ -286,17 +239,6 @@ def _words(leaf: jax.Array) -> jax.Array:
 def _bound(grid: Grid) -> float:
     """The clip in units of a ratio that is not tempered yet."""
     return grid.clip / grid.scale
-
-
-def _simulate(model: Model, theta: Any, key: jax.Array, template: Any) -> Any:
-    assert model.simulate is not None
-    return model.simulate(theta, key, template)
-
-
-def _ratio(model: Model, current: Any, proposed: Any, record: Any) -> jax.Array:
-    kind = jnp.result_type(float)
-    new = as_float(model.log_likelihood(proposed, record), kind)
-    return new - as_float(model.log_likelihood(current, record), kind)
 
 
 def _prepared(model: Model, one_record: Any) -> Any:
@@ -330,39 +272,6 @@ def _require_continuous(model: Model) -> None:
                 "Choose PlainClipping or, if the model has listed responses, "
                 "ConditionalCentring."
             )
-
-
-def _require_whole_records(model: Model, shapes: Any) -> None:
-    """Refuse a simulator that reads the record it is given, by trying two of them.
-
-    What counts is the ratio of a simulated record: it may copy what no ratio reads.
-    """
-    rng = np.random.default_rng(0)
-    start = jax.tree.map(lambda leaf: jnp.asarray(leaf, float), model.initial)
-    other = jax.tree.map(lambda leaf: leaf + rng.normal(0, _OFF, leaf.shape), start)
-    keys = jax.random.split(jax.random.key(0), _TRIED)
-
-    def ratios(template: Any) -> Any:
-        return jax.vmap(
-            lambda key: _ratio(
-                model, start, other, _simulate(model, start, key, template)
-            )
-        )(keys)
-
-    shape_of_result("simulate", ratios, shapes)
-    made = [
-        jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes),
-        jax.tree.map(
-            lambda leaf: jnp.asarray(1 + 3 * rng.random(leaf.shape), leaf.dtype), shapes
-        ),
-    ]
-    first, second = map(np.asarray, map(jax.jit(ratios), made))
-    if not np.array_equal(first, second, equal_nan=True):
-        raise InputError(
-            "ModelCorrection needs a simulator of whole records, but what the model "
-            "simulates depends on the record it is given, as on covariates. Choose "
-            "ConditionalCentring or Shrinking, with Model.responses."
-        )
 
 
 def _response_names(model: Model, shapes: Any, method: str) -> tuple[str, ...]:

@@ -267,7 +267,7 @@ def _prepare(
         mechanism,
     )
     check_planned(run, planned)
-    check_control(run, control, mechanism, planned.fit is not None)
+    check_control(run, control, mechanism, planned.is_fitted)
     return _Ready(run, mechanism, planned, control)
 
 

@@ -13,12 +13,14 @@ import jax
 
 from dpmcmc.acceptance import Acceptance, Barker, Coarsening
 from dpmcmc.clipping import Clipping, PlainClipping
+from dpmcmc.errors import InputError
 from dpmcmc.explicit import Settings, run_openly, run_privately
 from dpmcmc.loop import Precision
 from dpmcmc.model import Model
 from dpmcmc.posterior import Posterior
 from dpmcmc.preparation import Preparation
 from dpmcmc.proposals import Proposal
+from dpmcmc.rehearsal import Covariates, sample_automatically
 from dpmcmc.surrogates import ControlVariates
 
 __all__ = ["sample", "sample_not_private"]
@@ -43,6 +45,7 @@ def sample(
     start: Any = None,
     preparation: Preparation | None = None,
     plate: str | None = None,
+    covariates: Covariates = None,
     chains: int = 1,
     warmup: int | None = None,
     precision: Precision | None = None,
@@ -52,9 +55,14 @@ def sample(
 ) -> Posterior:
     """Draw from a posterior under differential privacy.
 
-    Give either ``epsilon``, and the chain is as long as the budget (ε, δ) allows;
-    or ``steps``, and the statement says the ε that they cost. Give both and no
-    ``clip``, and it is as wide as the budget allows.
+    Give the model, the records, ``epsilon`` and ``delta`` alone, and the rest is
+    chosen: a share of the budget finds a start, and ways to go on are rehearsed on
+    records simulated there. The choice is printed, and kept in the posterior;
+    `dpmcmc.choose` makes one without reading a record.
+
+    Or say how to go. Give either ``epsilon``, and the chain is as long as the budget
+    (ε, δ) allows; or ``steps``, and the statement says the ε that they cost. Give
+    both and no ``clip``, and it is as wide as the budget allows.
 
     Parameters
     ----------
@@ -102,6 +110,10 @@ def sample(
     plate
         The plate of the records in a NumPyro model; unless given, the one that holds
         all its observed sites.
+    covariates
+        For a run that chooses for itself: where covariates of simulated records come
+        from, if the model has any. A public sample of records as the model reads
+        them, or a function that makes one from a JAX random key.
     chains
         How many chains to run. They share the budget: k chains are each a k-th as
         long as one.
@@ -156,6 +168,23 @@ def sample(
         chunk=chunk,
         progress=progress,
     )
+    is_told = any(
+        one is not None for one in (proposal, clip, steps, start, control, tempering)
+    )
+    is_usual = test == _BARKER and clipping == _PLAIN
+    if epsilon is not None and is_usual and not is_told:
+        return sample_automatically(
+            settings,
+            delta=delta,
+            epsilon=epsilon,
+            covariates=covariates,
+        )
+    if covariates is not None:
+        raise InputError(
+            "covariates are for a run that chooses for itself, but it was told how to "
+            "go. Give the model, the records, epsilon and delta alone; or see "
+            "dpmcmc.rehearse."
+        )
     return run_privately(settings, delta=delta, epsilon=epsilon)
 
 

@@ -41,26 +41,37 @@ class PlannedStart:
     from_prior
         Whether each chain starts at a draw from the prior.
     fit
-        The private fit that finds the start, if there is one.
+        The private fit that will find the start, if there is one.
+    found
+        The private fit that has found it already, if there is one. It counts among
+        what the run releases.
     """
 
     from_prior: bool = False
     fit: Plan | None = None
+    found: Start | None = None
 
     @property
     def event(self) -> DpEvent:
         """What finding the start releases."""
-        return NoOpDpEvent() if self.fit is None else self.fit.event
+        source = self.fit or self.found
+        return NoOpDpEvent() if source is None else source.event
 
     @property
     def descriptions(self) -> tuple[str, ...]:
         """What finding the start releases, in words."""
-        return () if self.fit is None else (self.fit.description,)
+        source = self.fit or self.found
+        return () if source is None else (source.description,)
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether the start comes with a shape."""
+        return self.fit is not None or self.found is not None
 
 
 def point_of(start: Any) -> Any:
     """The point that ``start`` is, or None if it says how to find one."""
-    is_way = isinstance(start, str | Variational)
+    is_way = isinstance(start, str | Variational | Start)
     return None if is_way else start
 
 
@@ -77,6 +88,8 @@ def plan_start(
     way = Variational() if _is(start, "variational") else start
     if isinstance(way, Variational):
         return PlannedStart(fit=way.plan(len(records), delta, epsilon))
+    if isinstance(way, Start):
+        return PlannedStart(found=way)
     if not isinstance(way, str):
         return PlannedStart()
     if not _is(way, "prior"):
@@ -106,7 +119,7 @@ def choose_proposal(proposal: Proposal | None, planned: PlannedStart) -> Proposa
     """
     if proposal is not None:
         return proposal
-    if planned.fit is None:
+    if not planned.is_fitted:
         raise InputError(
             "there is no proposal. Give one, such as dpmcmc.RandomWalk(scale=0.1), or "
             "start='variational', which finds one."
@@ -133,19 +146,21 @@ def begin(
     """
     if planned.from_prior:
         return with_start(run, _prior_draws(run, seed), run.proposal), None
-    if planned.fit is None:
+    found = planned.found
+    if planned.fit is not None:
+        tape = Tape.fresh() if is_private or seed is None else Tape.seeded(seed)
+        found = fit_start(
+            run.model,
+            run.records,
+            planned.fit,
+            tape,
+            tempered=tempered,
+            dtype=run.dtype,
+            devices=run.devices,
+            progress=progress,
+        )
+    if found is None:
         return run, None
-    tape = Tape.fresh() if is_private or seed is None else Tape.seeded(seed)
-    found = fit_start(
-        run.model,
-        run.records,
-        planned.fit,
-        tape,
-        tempered=tempered,
-        dtype=run.dtype,
-        devices=run.devices,
-        progress=progress,
-    )
     proposal = run.proposal
     if is_shaped:
         size = len(found.covariance)

@@ -186,10 +186,13 @@ def _reach(piece: Losses) -> float:
 
 def _moved(piece: Losses, step: float, half: int) -> Losses:
     epsilons = step * np.arange(-half, half + 1)
-    deltas = np.array([piece.pmf.get_delta_for_epsilon(e) for e in epsilons])
+    deltas = np.asarray(piece.pmf.get_delta_for_epsilon(epsilons))
+    # Each is the difference of two running sums of n masses that are at most 1; their
+    # terms err by at most 4 units, their additions by one each.
+    rounding = (2 * piece.pmf.size + 16) * _ROUNDOFF
     deltas = deltas * (1 + _RELATIVE)
     deltas = np.clip(deltas, np.maximum(0.0, -np.expm1(epsilons)), 1.0)
-    return profile_losses(deltas[::-1], step, piece.slack)
+    return profile_losses(deltas[::-1], step, piece.slack + rounding)
 
 
 def _transform_rounding(points: int, length: float) -> float:

@@ -19,7 +19,11 @@ from jax.scipy.stats import norm
 from dpmcmc.accounting import BarkerBit, most_steps
 from dpmcmc.clipping import Clipping
 from dpmcmc.model import Model
-from dpmcmc.models import logistic_regression, two_component_mixture
+from dpmcmc.models import (
+    linear_regression,
+    logistic_regression,
+    two_component_mixture,
+)
 from dpmcmc.private import Chains, FullData, Grid, Records, Tape
 from dpmcmc.proposals import RandomWalk
 from dpmcmc.summary import summarise
@@ -31,6 +35,7 @@ __all__ = [
     "affordable",
     "clipped_test",
     "compare",
+    "linear_problem",
     "logistic_problem",
     "mixture_problem",
     "reference",
@@ -100,6 +105,17 @@ def logistic_problem(count: int, seed: int) -> Problem:
     return _at_mode(model, {"x": x, "y": y}, truth)
 
 
+def linear_problem(count: int, seed: int) -> Problem:
+    """Linear regression with unknown noise, on exponential covariates."""
+    rng = np.random.default_rng(seed)
+    x = rng.exponential(size=(count, 3)).astype(np.float32) - 1
+    coefficients = np.array([0.5, -0.5, 0.25])
+    y = (x @ coefficients + rng.standard_normal(count)).astype(np.float32)
+    truth = {"coefficients": coefficients, "intercept": 0.0, "log_sd": 0.0}
+    model = linear_regression(3, norm=20.0, bounds=(-50.0, 50.0))
+    return _at_mode(model, {"x": x, "y": y}, truth)
+
+
 def student_problem(count: int, seed: int, skew: float = 0.0) -> Problem:
     """Mean and log-deviation of a normal, on records with t₅ noise, or skewed noise.
 
@@ -118,7 +134,7 @@ def student_problem(count: int, seed: int, skew: float = 0.0) -> Problem:
         noise = jnp.exp(theta["log_sd"]) * jax.random.normal(key)
         return {**record, "x": theta["mean"] + noise}
 
-    start = {"mean": 0.0, "log_sd": 0.0}
+    start = {"mean": noise.mean(), "log_sd": np.log(noise.std())}
     model = Model(log_likelihood, lambda _: 0.0, start, simulate=simulate)
     return _at_mode(model, {"x": noise.astype(np.float32)}, start)
 

@@ -22,6 +22,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from dpmcmc.model import Model
+from dpmcmc.private.responses import Listed, mean_over
 from dpmcmc.tracing import as_float
 
 __all__ = ["Residual", "Taylor"]
@@ -34,6 +35,9 @@ _GRADIENT_PART = math.sqrt(1 - _HESSIAN_PART**2) * (1 - 2.0**-20)
 """Length of the other part; a little less, so that float32 cannot take both beyond 1
 and have the whole shortened once more."""
 
+LogLikelihood = Callable[[Any, Any], Any]
+"""A model's function of θ and a prepared record."""
+
 _KEPT = 6
 """Most coordinates for which a record's vector is kept: beyond, reading d(d + 3)/2
 numbers takes longer than differentiating along one direction."""
@@ -44,9 +48,16 @@ class Taylor:
     """Second-order expansion of each record's log-likelihood at a public point.
 
     Coordinates are v, with θ = centre + factor · v. Record i has the gradient g and
-    Hessian H in v at 0, each shortened to its bound: h = (w g) · v + ½ vᵀ (w′ H) v.
-    Its vector u holds w g and w′ H in units such that it is no longer than 1; where
-    g or H is not finite, both are 0. It is a measure for `NoisySums`.
+    Hessian H in v at 0. Its vector u holds w g + m and w′ H, each shortened to its
+    bound, in units such that u is no longer than 1; it is 0 where g or H is not
+    finite. Here m is the mean of (1 − w) g over all responses that the record might
+    have had, by their chances at the centre, so that shortening moves no sum on
+    average; H is changed likewise, so that this holds about the centre, too. Without
+    responses m is 0.
+
+    A residual takes (w g) · v + ½ vᵀ (w′ H) v from a log-likelihood, so that what was
+    cut off is left to the bits. With responses it takes g · v instead: what was cut
+    off is made up for by m, and the bits would count it again, clipped.
 
     Attributes
     ----------
@@ -56,6 +67,8 @@ class Taylor:
         The bounds c_g and c_H on the length of g, and of H in the Frobenius norm.
     unravel
         Makes θ of its coordinates.
+    among
+        The responses that a record might have had, if they are listed.
     """
 
     centre: np.ndarray
@@ -63,6 +76,7 @@ class Taylor:
     gradient_bound: float
     hessian_bound: float
     unravel: Callable[[jax.Array], Any]
+    among: Listed | None = None
 
     @property
     def gradient_scale(self) -> float:
@@ -79,55 +93,99 @@ class Taylor:
         """The number d of coordinates."""
         return len(self.centre)
 
-    def __call__(
-        self, log_likelihood: Callable[[Any], jax.Array], public: Any = ()
-    ) -> jax.Array:
-        """Return the vector u of one record."""
-        del public
-        gradient, hessian = self._derivatives(log_likelihood)
-        slope, bend = self._shortened(gradient, hessian)
-        return jnp.concatenate([slope * gradient, bend * hessian])
+    def released(self, log_likelihood: LogLikelihood, record: Any) -> jax.Array:
+        """Return the vector u of one record, whose sum is to be released."""
+        gradient, hessian = self._derivatives(log_likelihood, record)
+        slope, bend = self._weights(gradient, hessian)
+        if self.among is not None:
+            lost, bent = self._lost(log_likelihood, record)
+            gradient, hessian = slope * gradient + lost, hessian + bent
+            slope, bend = self._weights(gradient, hessian)
+        whole = jnp.concatenate([slope * gradient, bend * hessian])
+        return jnp.where(slope > 0, whole, 0)
 
-    def weights(self, log_likelihood: Callable[[Any], jax.Array]) -> jax.Array:
-        """Return the weights w and w′ of one record; 0 where it is not finite."""
-        return jnp.stack(self._shortened(*self._derivatives(log_likelihood)))
+    def taken(self, log_likelihood: LogLikelihood, record: Any) -> jax.Array:
+        """Return the vector of which a residual takes the part along φ."""
+        gradient, hessian = self._derivatives(log_likelihood, record)
+        slope, bend = self._taken(gradient, hessian)
+        whole = jnp.concatenate([slope * gradient, bend * hessian])
+        return jnp.where(slope > 0, whole, 0)
 
-    def _derivatives(
-        self, log_likelihood: Callable[[Any], jax.Array]
-    ) -> tuple[jax.Array, jax.Array]:
-        """Return g and the entries of H, in the units of a vector."""
+    def weights(self, log_likelihood: LogLikelihood, record: Any) -> jax.Array:
+        """Return by how much `taken` multiplies gradient and Hessian."""
+        return jnp.stack(self._taken(*self._derivatives(log_likelihood, record)))
+
+    def _along(
+        self, log_likelihood: LogLikelihood, record: Any
+    ) -> Callable[[jax.Array], jax.Array]:
+        """The log-likelihood of one record as a function of v."""
         dtype = jnp.result_type(float)
         centre = jnp.asarray(self.centre, dtype)
         factor = jnp.asarray(self.factor, dtype)
 
         def along(v: jax.Array) -> jax.Array:
-            return log_likelihood(self.unravel(centre + factor @ v))
+            theta = self.unravel(centre + factor @ v)
+            return as_float(log_likelihood(theta, record), dtype)
 
-        def slope(v: jax.Array) -> tuple[jax.Array, jax.Array]:
-            here = jax.grad(along)(v)
+        return along
+
+    def _derivatives(
+        self, log_likelihood: LogLikelihood, record: Any
+    ) -> tuple[jax.Array, jax.Array]:
+        """Return g and the entries of H, in the units of a vector."""
+        slope = jax.grad(self._along(log_likelihood, record))
+
+        def twice(v: jax.Array) -> tuple[jax.Array, jax.Array]:
+            here = slope(v)
             return here, here
 
-        origin = jnp.zeros(self.size, dtype)
-        hessian, gradient = jax.jacfwd(slope, has_aux=True)(origin)
-        scales = jnp.asarray(self.multiples() / self.hessian_scale, dtype)
+        origin = jnp.zeros(self.size)
+        hessian, gradient = jax.jacfwd(twice, has_aux=True)(origin)
+        scales = jnp.asarray(self.multiples() / self.hessian_scale, origin.dtype)
         return gradient / self.gradient_scale, hessian[self.entries()] * scales
 
-    @staticmethod
-    def _shortened(
-        gradient: jax.Array, hessian: jax.Array
+    def _weights(
+        self, gradient: jax.Array, hessian: jax.Array
     ) -> tuple[jax.Array, jax.Array]:
-        """Return the weights of the two parts of a vector."""
-        lengths = jnp.sum(gradient**2), jnp.sum(hessian**2)
-        finite = jnp.isfinite(lengths[0] + lengths[1])
-        parts = _GRADIENT_PART, _HESSIAN_PART
-        weights = [
-            jnp.where(finite, part / jnp.maximum(jnp.sqrt(length), part), 0)
-            for part, length in zip(parts, lengths, strict=True)
-        ]
-        return weights[0], weights[1]
+        """Return w and w′; both are 0 if either part is not finite."""
+        slope, bend = _room(gradient, _GRADIENT_PART), _room(hessian, _HESSIAN_PART)
+        finite = (slope > 0) & (bend > 0)
+        return jnp.where(finite, slope, 0), jnp.where(finite, bend, 0)
+
+    def _taken(
+        self, gradient: jax.Array, hessian: jax.Array
+    ) -> tuple[jax.Array, jax.Array]:
+        slope, bend = self._weights(gradient, hessian)
+        if self.among is None:
+            return slope, bend
+        return jnp.where(slope > 0, 1, slope), bend
+
+    def _lost(
+        self, log_likelihood: LogLikelihood, record: Any
+    ) -> tuple[jax.Array, jax.Array]:
+        """Return the means of (1 − w) g and (1 − w) g gᵀ over the responses.
+
+        They are in the units of a vector, and 0 if not finite.
+        """
+        assert self.among is not None
+        logs, beyond, bent = [], [], []
+        rows, columns = self.entries()
+        scales = self.multiples() * self.gradient_scale**2 / self.hessian_scale
+        for responses in self.among.responses(record, ()):
+            along = self._along(log_likelihood, {**record, **responses})
+            log, gradient = jax.value_and_grad(along)(jnp.zeros(self.size))
+            gradient = gradient / self.gradient_scale
+            logs.append(log)
+            beyond.append((1 - _room(gradient, _GRADIENT_PART)) * gradient)
+            products = beyond[-1][rows] * gradient[columns]
+            bent.append(products * jnp.asarray(scales, gradient.dtype))
+        weights = self.among.weights(tuple(logs), tuple(logs), ())
+        lost = jnp.concatenate([mean_over(weights, beyond), mean_over(weights, bent)])
+        lost = jnp.where(jnp.all(jnp.isfinite(lost)), lost, 0)
+        return lost[: self.size], lost[self.size :]
 
     def features(self, theta: Any) -> jax.Array:
-        """Return φ(θ), such that u · φ(θ) is (w g) · v + ½ vᵀ (w′ H) v."""
+        """Return φ(θ), such that u · φ(θ) is (w g + m) · v + ½ vᵀ (w′ H) v."""
         flat = ravel_pytree(theta)[0]
         inverse = jnp.asarray(np.linalg.inv(self.factor), flat.dtype)
         v = inverse @ (flat - jnp.asarray(self.centre, flat.dtype))
@@ -135,22 +193,28 @@ class Taylor:
         halved = jnp.asarray(self.multiples() * self.hessian_scale / 2, flat.dtype)
         return jnp.concatenate([self.gradient_scale * v, halved * v[rows] * v[columns]])
 
-    def second_order(
-        self, log_likelihood: Callable[[Any], jax.Array], theta: Any
+    def surrogate(
+        self,
+        log_likelihood: LogLikelihood,
+        record: Any,
+        weights: jax.Array,
+        theta: Any,
     ) -> jax.Array:
-        """Return g · v and ½ vᵀ H v by differentiating along v alone."""
+        """Return what `taken` gives along φ(θ), by differentiating along v alone."""
         flat = ravel_pytree(theta)[0]
         centre = jnp.asarray(self.centre, flat.dtype)
         move, one = flat - centre, jnp.ones((), flat.dtype)
 
         def along(part: jax.Array) -> jax.Array:
-            return log_likelihood(self.unravel(centre + part * move))
+            point = self.unravel(centre + part * move)
+            return as_float(log_likelihood(point, record), flat.dtype)
 
         def slope(part: jax.Array) -> jax.Array:
             return jax.jvp(along, (part,), (one,))[1]
 
         first, second = jax.jvp(slope, (0 * one,), (one,))
-        return jnp.stack([first, second / 2])
+        taken = weights[0] * first + weights[1] * second / 2
+        return jnp.where(weights[0] > 0, taken, 0)
 
     def entries(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows and columns of the entries of a Hessian, each pair once."""
@@ -182,24 +246,24 @@ class Residual:
     tempering: float = 1.0
 
     def extras(self, model: Model, record: Any) -> jax.Array:
-        """The record's vector; or its weights alone, where the vector is long."""
-        log_likelihood = _log_likelihood(model, record)
+        """What the residual takes; or its weights alone, where that is long."""
+        record = _prepared(model, record)
         if self.taylor.size <= _KEPT:
-            return self.taylor(log_likelihood)
-        return self.taylor.weights(log_likelihood)
+            return self.taylor.taken(model.log_likelihood, record)
+        return self.taylor.weights(model.log_likelihood, record)
 
     def look(
         self, model: Model, theta: Any, record: Any, extras: Any, dtype: str
     ) -> jax.Array:
         """The log-likelihood less the surrogate."""
-        log_likelihood = _log_likelihood(model, record)
+        record = _prepared(model, record)
         if self.taylor.size <= _KEPT:
             surrogate = jnp.dot(extras, self.taylor.features(theta))
         else:
-            terms = self.taylor.second_order(log_likelihood, theta)
-            # weights of 0 stand for a record without a surrogate
-            surrogate = jnp.sum(jnp.where(extras > 0, extras * terms, 0))
-        return (log_likelihood(theta) - surrogate).astype(dtype)
+            surrogate = self.taylor.surrogate(
+                model.log_likelihood, record, extras, theta
+            )
+        return as_float(model.log_likelihood(theta, record), dtype) - surrogate
 
     def ratio(self, current: Any, proposed: Any, record: Any, extras: Any) -> jax.Array:
         """The difference of the residuals."""
@@ -214,9 +278,11 @@ class Residual:
         return jnp.dot(total, new - old)
 
 
-def _log_likelihood(model: Model, record: Any) -> Callable[[Any], jax.Array]:
-    def of_record(theta: Any) -> jax.Array:
-        found = model.record_log_likelihood(theta, record)
-        return as_float(found, jnp.result_type(float))
+def _room(part: jax.Array, most: float) -> jax.Array:
+    """What to multiply a vector by to be no longer than that; 0 if it is not finite."""
+    length = jnp.sqrt(jnp.sum(part * part))
+    return jnp.where(jnp.isfinite(length), most / jnp.maximum(length, most), 0)
 
-    return of_record
+
+def _prepared(model: Model, record: Any) -> Any:
+    return record if model.preparation is None else model.preparation(record)

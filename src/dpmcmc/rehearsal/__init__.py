@@ -2,7 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rehearsal: private sampling tried on simulated records, at no cost of privacy."""
 
+from dpmcmc.rehearsal.automatic import Choice, choose, sample_automatically
+from dpmcmc.rehearsal.simulate import Covariates, simulate_records
 from dpmcmc.rehearsal.trials import Rehearsal, Trial, rehearse
-from dpmcmc.rehearsal.simulate import simulate_records
 
-__all__ = ["Rehearsal", "Trial", "rehearse", "simulate_records"]
+__all__ = [
+    "Choice",
+    "Covariates",
+    "Rehearsal",
+    "Trial",
+    "choose",
+    "rehearse",
+    "sample_automatically",
+    "simulate_records",
+]

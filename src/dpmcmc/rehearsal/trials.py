@@ -6,7 +6,7 @@ Nothing here reads a sensitive record, so that it costs no privacy, and everythi
 be said about it: how many records are clipped, how far the posterior is off.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +15,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
+from dpmcmc.clipping import ModelCorrection, PlainClipping
 from dpmcmc.errors import InputError, require_count
 from dpmcmc.explicit import Settings, run_openly, run_privately
 from dpmcmc.model import Model
 from dpmcmc.posterior import Posterior
+from dpmcmc.private import Records, Tape
 from dpmcmc.progress import steps_bar
 from dpmcmc.proposals import Adaptive, RandomWalk, best_scale
 from dpmcmc.rehearsal.simulate import (
@@ -28,8 +30,12 @@ from dpmcmc.rehearsal.simulate import (
 )
 from dpmcmc.summary import summarise
 from dpmcmc.tracing import show_shapes
+from dpmcmc.variational import Plan, fit_start
 
-__all__ = ["Rehearsal", "Trial", "rehearse"]
+__all__ = ["Rehearsal", "Trial", "Way", "rehearse"]
+
+Way = Mapping[str, Any] | Callable[[Any], Mapping[str, Any]]
+"""What `sample` is to be given, or what makes it of a start."""
 
 _REFERENCE_STEPS = 4000
 _MOVES, _RECORDS_LOOKED_AT = 20, 10_000
@@ -138,10 +144,11 @@ def rehearse(
     *,
     records: int,
     delta: float,
-    ways: Mapping[str, Mapping[str, Any]],
+    ways: Mapping[str, Way],
     theta: Any = None,
     covariates: Covariates = None,
     shape: np.ndarray | None = None,
+    fit: Plan | None = None,
     repeats: int = 1,
     seed: int = 0,
     reference_steps: int = _REFERENCE_STEPS,
@@ -159,7 +166,8 @@ def rehearse(
         The δ of the budget.
     ways
         What to try, by name: for each, what `sample` is to be given besides the model,
-        the records and δ, such as ``{"epsilon": 1.0, "clip": 0.01, "proposal": …}``.
+        the records and δ, such as ``{"epsilon": 1.0, "clip": 0.01, "proposal": …}``; or
+        a function that makes this of the start, so that a proposal can be shaped by it.
     theta
         Where to simulate: a point like θ, such as a start that was found privately.
         The model's initial point unless given.
@@ -169,6 +177,10 @@ def rehearse(
     shape
         About the covariance of the posterior, for the reference chain's proposal;
         found on the simulated records unless given.
+    fit
+        A variational fit, planned for so many records, that is made on the simulated
+        records first; every way starts there. Unless given, ways start at ``theta``,
+        or where they say.
     repeats
         How many tables of records to simulate, each tried in every way.
     seed
@@ -205,9 +217,13 @@ def rehearse(
                 plain, table, point, width, seed + repeat, reference_steps
             )
             bar(1)
-            for name, settings in ways.items():
+            start = point
+            if fit is not None:
+                start = fit_start(plain, Records(table), fit, Tape.fresh())
+            for name, way in ways.items():
+                settings = way(start) if callable(way) else way
                 trials.append(
-                    _try(name, plain, table, settings, delta, point, reference)
+                    _try(name, plain, table, settings, delta, start, reference)
                 )
                 bar(1)
     return Rehearsal(records, tuple(trials), reference)
@@ -256,15 +272,15 @@ def _try(
     table: Any,
     settings: Mapping[str, Any],
     delta: float,
-    theta: Any,
+    start: Any,
     reference: Posterior,
 ) -> Trial:
-    given = {"start": theta, "progress": False, **settings}
+    given = {"start": start, "progress": False, **settings}
     epsilon = given.pop("epsilon", None)
     posterior = run_privately(
         Settings(model, table, **given), delta=delta, epsilon=epsilon
     )
-    mine, theirs = summarise(posterior.draws), summarise(reference.draws)
+    mine, theirs = posterior.summary(), summarise(reference.draws)
     return Trial(
         name=name,
         steps=posterior.statement.steps,
@@ -273,8 +289,17 @@ def _try(
         sd_ratio=(mine["sd"] / theirs["sd"]).to_numpy(),
         ess=float(mine["ess_bulk"].min()),
         accepted=float(posterior.accepted.mean()),
-        clipped=_clipped(model, table, posterior),
+        clipped=_clipped(model, table, posterior) if _shows_clip(settings) else None,
     )
+
+
+def _shows_clip(settings: Mapping[str, Any]) -> bool:
+    """Whether what is clipped is the log-likelihood ratio itself."""
+    is_ratio = type(settings.get("clipping", PlainClipping())) in (
+        PlainClipping,
+        ModelCorrection,
+    )
+    return is_ratio and settings.get("control") is None
 
 
 def _clipped(model: Model, table: Any, posterior: Posterior) -> float | None:

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Releasing control variates: check what was given, add up, make ready for a chain."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -12,7 +14,7 @@ from jax.flatten_util import ravel_pytree
 
 from dpmcmc.errors import InputError, require_positive
 from dpmcmc.model import Model, check_model
-from dpmcmc.private import NoisySums, Records, Residual, Tape, Taylor
+from dpmcmc.private import Listed, NoisySums, Records, Residual, Tape, Taylor
 from dpmcmc.progress import steps_bar
 from dpmcmc.python_function import PythonFunction
 from dpmcmc.surrogates.laplace import laplace, negative_definite
@@ -27,6 +29,9 @@ from dpmcmc.tracing import (
 )
 
 __all__ = ["check_release", "release"]
+
+_MOST_RESPONSES = 64
+"""Most joint responses of one record that are looked at."""
 
 
 def check_release(model: Model, records: Records, plan: Plan, dtype: str) -> None:
@@ -112,9 +117,9 @@ def release(
     power = require_positive("tempered", power, "Give N₀, or None.")
     taylor = _taylor(model, plan, centre, covariance, power, dtype)
     sums = NoisySums(
-        model,
+        replace(model, log_likelihood=_VectorOf(taylor, model.log_likelihood)),
         records,
-        taylor,
+        _ITSELF,
         tape,
         batch=plan.records,
         noise_multiplier=plan.noise_multiplier,
@@ -126,6 +131,29 @@ def release(
         total = sums.release(())
         done(1)
     return _surrogate(model, plan, taylor, total, power / plan.records, dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class _VectorOf:
+    """Stands where a log-likelihood stands, and says the vector of a record."""
+
+    taylor: Taylor
+    log_likelihood: Callable[[Any, Any], Any]
+
+    def __call__(self, _: Any, record: Any) -> jax.Array:
+        return self.taylor.released(self.log_likelihood, record)
+
+
+class _Itself:
+    """What each record is asked: what stands for its log-likelihood, as it is."""
+
+    def __call__(
+        self, log_likelihood: Callable[[Any], jax.Array], public: Any
+    ) -> jax.Array:
+        return log_likelihood(public)
+
+
+_ITSELF = _Itself()
 
 
 def _surrogate(
@@ -199,7 +227,18 @@ def _taylor(
             f"matrix of shape {(flat.size, flat.size)}, about that of the posterior."
         ) from None
     bounds = plan.gradient_bound, plan.hessian_bound
-    return Taylor(at, factor, *bounds, unravel)
+    among = _responses(model) if plan.settings.centred else None
+    return Taylor(at, factor, *bounds, unravel, among)
+
+
+def _responses(model: Model) -> Listed | None:
+    """All responses of a record, if the model lists them and they are not too many."""
+    listed = model.responses
+    if listed is None or any(values is None for values in listed.values()):
+        return None
+    values = tuple(tuple(map(float, given)) for given in listed.values() if given)
+    few = math.prod(map(len, values)) <= _MOST_RESPONSES
+    return Listed(tuple(listed), values) if few else None
 
 
 def _continuous(model: Model, dtype: str) -> Any:

@@ -88,6 +88,10 @@ class ControlVariates:
         Where a record's Hessian is shortened: this many times d, in the Frobenius
         norm. What is cut off of a Hessian is small near the centre, so that it may be
         tighter than the other bound.
+    centred
+        Whether what is cut off of a gradient is made up for by its mean over all
+        responses that the record might have had, where the model lists them. Then
+        the bound may be tighter, and with it the noise.
     """
 
     epsilon: float | None = None
@@ -95,6 +99,7 @@ class ControlVariates:
     delta: float | None = None
     gradient_bound: float = 5.0
     hessian_bound: float = 4.0
+    centred: bool = True
 
     def __post_init__(self) -> None:
         if self.epsilon is not None and self.share is not None:
