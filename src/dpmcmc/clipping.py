@@ -88,7 +88,7 @@ class ModelCorrection:
     Parameters
     ----------
     simulated
-        How many records are simulated at each step; an eighth of the number of records
+        How many records are simulated at each step; a sixteenth of the number of records
         unless given, but at least 4,096 and at most 262,144.
     seed
         Which random numbers; public.
@@ -103,7 +103,7 @@ class ModelCorrection:
         """Plain ratios, with the correction in the public part of Δ."""
         count = self.simulated
         if count is None:
-            count = int(np.clip(records // 8, _LEAST_SIMULATED, _MOST_SIMULATED))
+            count = int(np.clip(records // 16, _LEAST_SIMULATED, _MOST_SIMULATED))
         count = require_count("simulated", count, "Leave it out for a fitting number.")
         seed = require_count("seed", self.seed, "Any whole number will do.", least=0)
         _require_simulator(model, "ModelCorrection")

@@ -101,10 +101,69 @@ def test_the_model_tells_what_the_clip_takes(tempering):
     assert 0.01 < share < 0.1
     errors, plain = off(PlainClipping(), MIXTURE, records, POINTS, grid)
     assert abs(errors) > 10 * ERRORS
-    correction = ModelCorrection(simulated=400_000)
-    errors, ours = off(correction, MIXTURE, records, POINTS, grid)
-    assert abs(errors) < ERRORS * 2**0.5  # the simulated records err as much again
+    errors, ours = off(ModelCorrection(), MIXTURE, records, POINTS, grid)
+    assert abs(errors) < 1.2 * ERRORS  # the simulated records err by less than a third
     assert abs(ours) < 0.2 * abs(plain)
+
+
+@pytest.mark.slow
+def test_keys_chosen_for_their_tails_tell_the_same_with_less_error(monkeypatch):
+    """Over eight seeds, against keys that are taken as they come.
+
+    A ratio of two variances of 7 degrees of freedom is above 1/4, when it is a
+    twentieth, once in 50 sets of seeds; these are fixed.
+    """
+    grid, shapes = Grid(0.004), {"x": jax.ShapeDtypeStruct((), "float64")}
+
+    def shifts(everywhere):
+        monkeypatch.setattr("dpmcmc.expected_loss._EVERYWHERE", everywhere)
+        monkeypatch.setattr(
+            "dpmcmc.expected_loss._CANDIDATES", everywhere_of[everywhere]
+        )
+        found = []
+        for seed in range(8):
+            influence = ModelCorrection(simulated=4096, seed=seed).influence(
+                MIXTURE, shapes, grid, 10**4
+            )
+            found.append(float(influence.public(MIXTURE, *POINTS)))
+        return np.array(found)
+
+    everywhere_of = {0.5: 32, 1.0: 1}
+    ours, uniform = shifts(0.5), shifts(1.0)
+    assert ours.var(ddof=1) < 0.25 * uniform.var(ddof=1)
+    error = (ours.var(ddof=1) / 8 + uniform.var(ddof=1) / 8) ** 0.5
+    assert abs(ours.mean() - uniform.mean()) < ERRORS * error
+
+
+def test_the_correction_is_right_far_from_where_its_keys_were_chosen():
+    """Weights belong to keys: the model's own point matters for the error alone."""
+    away = Model(**{**vars(MIXTURE), "initial": {"mean": 3.0, "gap": -2.0}})
+    records = simulated(MIXTURE, MIDDLE, None, 100_000, seed=4)
+    errors, _ = off(ModelCorrection(), away, records, POINTS, Grid(0.004))
+    assert abs(errors) < 1.5 * ERRORS
+
+
+def test_a_model_without_derivatives_can_be_corrected():
+    def log_likelihood(theta, record):
+        @jax.custom_jvp
+        def square(x):
+            return x**2
+
+        @square.defjvp
+        def _(*_):
+            raise TypeError("no derivative here")
+
+        return -square(record["x"] - theta) / 2
+
+    def simulate(theta, key, record):
+        return {"x": theta + jax.random.normal(key)}
+
+    model = Model(log_likelihood, lambda _: 0.0, 0.0, simulate=simulate)
+    influence = ModelCorrection(simulated=100).influence(
+        model, {"x": jax.ShapeDtypeStruct((), "float64")}, Grid(0.01), 100
+    )
+    weights = np.frombuffer(influence.part.weights, np.float32)
+    np.testing.assert_array_equal(weights, 1)
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])

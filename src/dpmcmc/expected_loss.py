@@ -1,0 +1,232 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a clip is expected to take from Δ, on records simulated by the model.
+
+A clip touches few records, so that most simulated ones would tell nothing. Random keys
+are therefore drawn, once, mostly from those whose record has a large score at the
+model's own point, and weighted back. Since the weights belong to the keys, the mean is
+right wherever the chain goes; only its error is smaller near that point.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jax.scipy.special import ndtr
+from jax.scipy.stats import norm
+
+from dpmcmc.errors import InputError
+from dpmcmc.model import Model
+from dpmcmc.private import Grid
+from dpmcmc.tracing import as_float, shape_of_result
+
+__all__ = ["ExpectedLoss", "expected_loss", "require_whole_records"]
+
+_CANDIDATES, _MOST_CANDIDATES = 128, 2**24
+"""Keys that are looked at for each that is chosen, and in all."""
+
+_AT_ONCE = 2**16
+_EVERYWHERE = 0.5
+"""The share of keys that are drawn without regard to their record."""
+
+_GENERATOR = "threefry2x32"
+_TRIED = 32
+_OFF = 0.5
+"""How far from its start a model is tried, in each coordinate."""
+
+
+@dataclass(frozen=True)
+class ExpectedLoss:
+    """What a clip is expected to take from Δ: N E[τr − clip(τr)] at the midpoint.
+
+    Parameters
+    ----------
+    template
+        The structure, shapes and dtypes of a record, which a simulator is given.
+    grid, records
+        The clip and the tempering; the number N.
+    keys, weights
+        The random keys and the weight of each, as bytes, so that it can be hashed.
+    """
+
+    template: "_Template"
+    grid: Grid
+    records: int
+    keys: bytes
+    weights: bytes
+
+    @property
+    def simulated(self) -> int:
+        """How many records are simulated."""
+        return len(self.weights) // np.dtype(np.float32).itemsize
+
+    def __call__(self, model: Model, current: Any, proposed: Any) -> jax.Array:
+        """Simulate half-way between two points, and add up what is clipped there."""
+        middle = jax.tree.map(lambda old, new: (old + new) / 2, current, proposed)
+        data = np.frombuffer(self.keys, np.uint32).reshape(self.simulated, -1)
+        keys = jax.random.wrap_key_data(jnp.asarray(data), impl=_GENERATOR)
+        weights = jnp.asarray(np.frombuffer(self.weights, np.float32))
+        template = self.template.made()
+
+        def lost(key: jax.Array, weight: jax.Array) -> jax.Array:
+            ratio = self.grid.scale * _ratio(
+                model, current, proposed, _simulate(model, middle, key, template)
+            )
+            beyond = ratio - jnp.clip(ratio, -self.grid.clip, self.grid.clip)
+            # A record that is impossible at one of the points would refuse the move.
+            return jnp.where(jnp.isfinite(beyond), weight * beyond, 0)
+
+        return self.records * jnp.mean(jax.vmap(lost)(keys, weights))
+
+
+def expected_loss(
+    model: Model, shapes: Any, grid: Grid, records: int, simulated: int, seed: int
+) -> ExpectedLoss:
+    """Choose the random keys of what is simulated, from the model alone.
+
+    Parameters
+    ----------
+    model
+        A model that simulates whole records.
+    shapes
+        The shapes of one record, prepared.
+    grid, records
+        The clip and the tempering; the number of records.
+    simulated, seed
+        How many keys to choose, and which.
+    """
+    template = _Template.of(shapes)
+    count = max(simulated, min(_CANDIDATES * simulated, _MOST_CANDIDATES))
+    keys = jax.random.split(jax.random.key(seed, impl=_GENERATOR), count)
+    # A move of the size of the posterior's deviations, 1/√(τN) in units of the scores,
+    # makes τr normal with deviation √(τ/N) times the score.
+    touched = _touched(model, template, keys, grid.clip * (records / grid.scale) ** 0.5)
+    total = np.abs(touched).sum()
+    chances = np.full(count, 1 / count)
+    if total > 0:
+        tail = np.abs(touched) / total
+        chances = _EVERYWHERE * chances + (1 - _EVERYWHERE) * tail
+    # Evenly spaced along the order of what is touched: no part is missed by chance.
+    order = np.argsort(touched)
+    places = (np.arange(simulated) + 0.5) / simulated
+    chosen = order[
+        np.searchsorted(np.cumsum(chances[order]), places).clip(0, count - 1)
+    ]
+    data = np.asarray(jax.random.key_data(keys))[chosen]
+    weights = 1 / (count * chances[chosen])
+    return ExpectedLoss(
+        template,
+        grid,
+        records,
+        np.ascontiguousarray(data, np.uint32).tobytes(),
+        weights.astype(np.float32).tobytes(),
+    )
+
+
+def require_whole_records(model: Model, shapes: Any) -> None:
+    """Refuse a simulator that reads the record it is given, by trying two of them.
+
+    What counts is the ratio of a simulated record: it may copy what no ratio reads.
+    """
+    rng = np.random.default_rng(0)
+    start = jax.tree.map(lambda leaf: jnp.asarray(leaf, float), model.initial)
+    other = jax.tree.map(lambda leaf: leaf + rng.normal(0, _OFF, leaf.shape), start)
+    keys = jax.random.split(jax.random.key(0), _TRIED)
+
+    def ratios(template: Any) -> Any:
+        return jax.vmap(
+            lambda key: _ratio(
+                model, start, other, _simulate(model, start, key, template)
+            )
+        )(keys)
+
+    shape_of_result("simulate", ratios, shapes)
+    made = [
+        jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes),
+        jax.tree.map(
+            lambda leaf: jnp.asarray(1 + 3 * rng.random(leaf.shape), leaf.dtype), shapes
+        ),
+    ]
+    first, second = map(np.asarray, map(jax.jit(ratios), made))
+    if not np.array_equal(first, second, equal_nan=True):
+        raise InputError(
+            "ModelCorrection needs a simulator of whole records, but what the model "
+            "simulates depends on the record it is given, as on covariates. Choose "
+            "ConditionalCentring or Shrinking, with Model.responses."
+        )
+
+
+@dataclass(frozen=True)
+class _Template:
+    """A record of zeros, by its structure and shapes; hashable."""
+
+    structure: Any
+    leaves: tuple[tuple[tuple[int, ...], str], ...]
+
+    @classmethod
+    def of(cls, shapes: Any) -> "_Template":
+        leaves = jax.tree.leaves(shapes)
+        return cls(
+            jax.tree.structure(shapes),
+            tuple((leaf.shape, str(leaf.dtype)) for leaf in leaves),
+        )
+
+    def made(self) -> Any:
+        zeros = [jnp.zeros(shape, dtype) for shape, dtype in self.leaves]
+        return jax.tree.unflatten(self.structure, zeros)
+
+
+def _touched(
+    model: Model, template: _Template, keys: jax.Array, clip: float
+) -> np.ndarray:
+    """How much a clip takes from each simulated record, with the sign of its score.
+
+    It is the root mean square over normal moves, in units of the scores' own
+    covariance; all zero for a log-likelihood that has no derivative.
+    """
+    start = jax.tree.map(lambda leaf: jnp.asarray(leaf, float), model.initial)
+    vector, unravel = ravel_pytree(start)
+
+    def score(key: jax.Array) -> jax.Array:
+        record = _simulate(model, start, key, template.made())
+
+        def log_likelihood(vector: jax.Array) -> jax.Array:
+            found = model.log_likelihood(unravel(vector), record)
+            return as_float(found, jnp.result_type(float))
+
+        return jnp.nan_to_num(
+            jax.grad(log_likelihood)(vector), nan=0.0, posinf=0.0, neginf=0.0
+        )
+
+    try:
+        jax.eval_shape(score, keys[0])
+    except Exception:  # what cannot be differentiated says so in several ways
+        return np.zeros(len(keys), np.float32)
+    few = np.asarray(jax.jit(jax.vmap(score))(keys[:_AT_ONCE]), np.float64)
+    information = np.linalg.pinv(few.T @ few / len(few), hermitian=True)
+    inverse = jnp.asarray(information, vector.dtype)
+
+    def one(key: jax.Array) -> jax.Array:
+        slope = score(key)
+        size = jnp.sqrt(jnp.maximum(slope @ inverse @ slope, 1e-30))
+        far = clip / size
+        squares = (1 + far**2) * ndtr(-far) - far * norm.pdf(far)
+        sign = jnp.where(slope[0] < 0, -1, 1)
+        return sign * size * jnp.sqrt(jnp.maximum(squares, 0))
+
+    each = jax.jit(lambda keys: jax.lax.map(one, keys, batch_size=_AT_ONCE))(keys)
+    return np.asarray(each, np.float32)
+
+
+def _simulate(model: Model, theta: Any, key: jax.Array, template: Any) -> Any:
+    assert model.simulate is not None
+    return model.simulate(theta, key, template)
+
+
+def _ratio(model: Model, current: Any, proposed: Any, record: Any) -> jax.Array:
+    kind = jnp.result_type(float)
+    new = as_float(model.log_likelihood(proposed, record), kind)
+    return new - as_float(model.log_likelihood(current, record), kind)
