@@ -1,0 +1,173 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""One call: what is chosen, what it costs, and what it says when it cannot."""
+
+import warnings
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from dp_accounting import ComposedDpEvent, SelfComposedDpEvent
+
+from dpmcmc import (
+    ControlVariates,
+    InputError,
+    Model,
+    PythonFunction,
+    RandomWalk,
+    Variational,
+    choose,
+    sample,
+)
+from dpmcmc.accounting import BarkerBit, certify_epsilon
+from dpmcmc.clipping import Shrinking
+from dpmcmc.rehearsal import automatic
+
+COUNT = 20_000
+
+
+def make_model(**changes: Any) -> Model:
+    parts = {
+        "log_likelihood": lambda theta, r: -0.5 * (r["x"] - theta["mean"]) ** 2,
+        "log_prior": lambda theta: -0.5 * (theta["mean"] / 3) ** 2,
+        "initial": {"mean": 0.0},
+        "simulate": lambda theta, key, record: {
+            "x": theta["mean"] + jax.random.normal(key)
+        },
+    }
+    return Model(**{**parts, **changes})
+
+
+RECORDS = {"x": np.random.default_rng(2).normal(0.5, 1.0, COUNT)}
+
+
+@pytest.fixture(scope="module")
+def posterior() -> Any:
+    return sample(make_model(), RECORDS, epsilon=2.0, delta=1e-6, progress=False)
+
+
+def test_nothing_else_given_finds_the_posterior(posterior: Any) -> None:
+    """A normal mean: within a deviation of the truth, and not too narrow.
+
+    The noise of the control variates is about 0.3 deviations here, so that five of
+    them leave a false-alarm rate below 10⁻⁵.
+    """
+    summary = posterior.summary().loc["mean"]
+    exact_sd = COUNT**-0.5
+    assert abs(summary["mean"] - RECORDS["x"].mean()) < 2 * exact_sd
+    assert 0.8 < summary["sd"] / exact_sd < 2
+    assert summary["ess_bulk"] > 100
+
+
+def test_the_whole_call_stays_within_the_budget(posterior: Any) -> None:
+    statement = posterior.statement
+    assert statement.epsilon <= 2.0
+    assert statement.epsilon > 1.9
+    start = Variational(share=0.1).plan(COUNT, 1e-6, 2.0).event
+    control = ControlVariates(share=0.75).plan(COUNT, 1, 1e-6, 2.0).event
+    bits = SelfComposedDpEvent(
+        BarkerBit(statement.clip, COUNT), statement.chains * statement.steps
+    )
+    whole = ComposedDpEvent([start, control, bits])
+    assert statement.epsilon == certify_epsilon(whole, 1e-6).epsilon
+    assert len(statement.released_first) == 2
+
+
+def test_the_choice_is_kept_with_the_draws(posterior: Any) -> None:
+    said = posterior.settings["choice"]
+    assert said.startswith("Way: control variates; the smallest error of 3 ways")
+    assert "model correction" in said
+    assert "plain clipping" in said
+
+
+def test_a_choice_can_be_made_without_a_record() -> None:
+    class Shut:
+        shape, dtype = (COUNT,), np.dtype(float)
+
+        def __array__(self, *_: Any, **__: Any) -> Any:
+            raise AssertionError("a record was read")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        choice = choose(make_model(), {"x": Shut()}, epsilon=2.0, delta=1e-6)
+    assert choice.way in choice.tried
+    assert choice.rehearsal is not None
+    assert {trial.name for trial in choice.rehearsal.trials} == set(choice.tried)
+
+
+def test_without_a_simulator_it_says_that_it_did_not_rehearse() -> None:
+    posterior = sample(
+        make_model(simulate=None), RECORDS, epsilon=1.0, delta=1e-6, progress=False
+    )
+    said = posterior.settings["choice"]
+    assert said == ("Way: control variates; not rehearsed: the model has no simulator.")
+
+
+def test_a_budget_that_buys_nothing_usable_is_said_with_what_would() -> None:
+    few = {"x": RECORDS["x"][:300]}
+    with pytest.warns(UserWarning, match="does not buy a usable posterior") as caught:
+        sample(make_model(), few, epsilon=0.1, delta=1e-6, progress=False)
+    (warning,) = [str(one.message) for one in caught if one.category is UserWarning]
+    for word in ("ε = ", "N = ", "tempering="):
+        assert word in warning
+
+
+def test_the_printed_choice(capsys: pytest.CaptureFixture[str]) -> None:
+    sample(make_model(simulate=None), RECORDS, epsilon=1.0, delta=1e-6)
+    assert capsys.readouterr().out.startswith("Way: control variates; not rehearsed")
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (make_model(initial={"mean": 0}), "discrete"),
+        (
+            make_model(log_likelihood=PythonFunction(lambda theta, record: 0.0)),
+            "PythonFunction",
+        ),
+    ],
+)
+def test_what_cannot_be_chosen_for_is_refused(model: Model, words: str) -> None:
+    with pytest.raises(InputError, match=words) as caught:
+        sample(model, RECORDS, epsilon=1.0, delta=1e-6, progress=False)
+    assert "Give proposal and clip" in str(caught.value)
+
+
+def test_covariates_are_only_for_a_run_that_chooses() -> None:
+    with pytest.raises(InputError, match="told how to go"):
+        sample(
+            make_model(),
+            RECORDS,
+            epsilon=1.0,
+            delta=1e-6,
+            clip=0.01,
+            proposal=RandomWalk(0.1),
+            covariates=RECORDS,
+        )
+
+
+def test_ways_are_those_that_the_model_is_fit_for() -> None:
+    model = Model(
+        lambda theta, r: r["y"] * theta * r["x"] - jax.nn.softplus(theta * r["x"]),
+        lambda theta: -0.5 * theta**2,
+        0.0,
+        responses={"y": (0.0, 1.0)},
+        simulate=lambda theta, key, r: {
+            **r,
+            "y": jnp.asarray(
+                jax.random.bernoulli(key, jax.nn.sigmoid(theta * r["x"])), float
+            ),
+        },
+    )
+    records = automatic.Records({"x": np.zeros(1000), "y": np.zeros(1000)})
+    fit = Variational(share=0.1).plan(1000, 1e-6, 1.0)
+    ways = automatic._open_ways(model, records, fit, 1e-6, 1.0, "float32")
+    assert list(ways) == [
+        "control variates",
+        "shrinking",
+        "conditional centring",
+        "plain clipping",
+    ]
+    assert Shrinking().describe()
