@@ -67,7 +67,8 @@ def test_the_summary_is_written_and_says_what_it_is(made: tuple[Path, str]) -> N
     assert (folder / "summary.md").read_text(encoding="utf-8") == summary
     words = " ".join(summary.split())
     assert "1,200 steps (the paper: 20,000)" in words
-    assert "started at θ = (0, 0), the mean of the prior" in words
+    assert "variational inference with a budget of (0.21, 1e-06)" in words
+    assert "Released first: 1,000 noisy sums" in words
     assert "mixtures fitted: 1" in words
     assert "NOT PRIVATE" in words
     assert "Privacy: ε = " in words

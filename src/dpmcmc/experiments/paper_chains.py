@@ -4,6 +4,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from dp_accounting.dp_event import SelfComposedDpEvent
@@ -17,12 +18,15 @@ from dpmcmc.model import Model
 from dpmcmc.posterior import Posterior
 from dpmcmc.proposals import RandomWalk
 from dpmcmc.sampler import sample, sample_not_private
+from dpmcmc.variational import Variational
 
-__all__ = ["PAPER", "QUICK", "START", "Settings", "Study", "whole_chain"]
+__all__ = ["FIT", "PAPER", "QUICK", "START", "Settings", "Study", "whole_chain"]
 
 START = {"mean": 0.0, "gap": 0.0}
-"""The mean of the prior: a starting point that no record was read for. The paper starts
-where private variational inference with a budget of (0.21, 1e-6) leads it."""
+"""The mean of the prior: where chains without privacy start, and the fit begins."""
+
+FIT = Variational(epsilon=0.21, delta=1e-6)
+"""Private variational inference with the paper's budget, where private chains start."""
 
 _RECORDS_SEED, _EXACT_SEED, _SEITA_SEED, _RUNS_SEED = 2019, 1, 2, 3
 
@@ -133,7 +137,7 @@ class Study:
     @cached_property
     def seita(self) -> Posterior:
         """The baseline of Seita et al.: batches and C = 1, without privacy."""
-        return self._batches(variance=1.0, chains=1, seed=_SEITA_SEED)
+        return self._batches(variance=1.0, chains=1, seed=_SEITA_SEED, start=START)
 
     @cached_property
     def private(self) -> Posterior:
@@ -146,6 +150,7 @@ class Study:
             test=MinibatchBarker(batch=self.settings.batch),
             tempering=self.settings.tempered,
             proposal=self.settings.walk,
+            start=FIT,
             progress=self.progress,
         )
 
@@ -156,9 +161,11 @@ class Study:
         They are drawn at once and repeatably, so that they are not private: the
         records are simulated, and the figure shows what one private run would cost.
         """
-        return self._batches(2.0, self.settings.runs, _RUNS_SEED)
+        return self._batches(2.0, self.settings.runs, _RUNS_SEED, FIT)
 
-    def _batches(self, variance: float, chains: int, seed: int) -> Posterior:
+    def _batches(
+        self, variance: float, chains: int, seed: int, start: Any
+    ) -> Posterior:
         return sample_not_private(
             self.model,
             self.records,
@@ -168,6 +175,7 @@ class Study:
             proposal=self.settings.walk,
             chains=chains,
             seed=seed,
+            start=start,
             progress=self.progress,
         )
 

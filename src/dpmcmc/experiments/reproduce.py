@@ -12,7 +12,7 @@ from tqdm.auto import tqdm
 from dpmcmc.errors import InputError
 from dpmcmc.experiments.chain_figures import Drawn
 from dpmcmc.experiments.correction_figures import Table
-from dpmcmc.experiments.paper_chains import PAPER, QUICK, START, Settings, Study
+from dpmcmc.experiments.paper_chains import FIT, PAPER, QUICK, START, Settings, Study
 from dpmcmc.experiments.paper_figures import FIGURES
 
 __all__ = ["chosen_figures", "reproduce"]
@@ -132,10 +132,11 @@ def _settings_lines(settings: Settings) -> list[str]:
     text = (
         f"Chains: N = {settings.records:,} simulated records, b = {settings.batch:,}, "
         f"N₀ = {settings.tempered:g}, proposal variance "
-        f"{settings.proposal_variance:g}, {steps}, started at θ = ({start}), the mean "
-        "of the prior, which costs no privacy (the paper starts where private "
-        "variational inference with a budget of (0.21, 1e-6) led it). The first "
-        "quarter of each chain is left out as warm-up, except in figure 3."
+        f"{settings.proposal_variance:g}, {steps}. Private chains start, as in the "
+        "paper, where private variational inference with a budget of "
+        f"({FIT.epsilon:g}, {FIT.delta:g}) led them, in addition to the ε of the "
+        f"chain; the others at θ = ({start}), the mean of the prior. The first quarter "
+        "of each chain is left out as warm-up, except in figure 3."
     )
     return textwrap.wrap(text, width=88)
 
