@@ -179,7 +179,7 @@ def run_privately(
         delta=certificate.delta,
         accountant=named(certificate),
         released_first=(*earlier.descriptions, *_descriptions(ready)),
-        notes=notes(ready.run, ready.mechanism, delta),
+        notes=(*_aware(ready), *notes(ready.run, ready.mechanism, delta)),
     )
     return _run(settings, checked, ready, statement, seed=None)
 
@@ -209,7 +209,7 @@ def run_openly(settings: Settings, *, seed: int | None) -> Posterior:
         accountant="none",
         released_first=_descriptions(ready),
         not_private_because=tuple(reasons),
-        notes=model_notes(ready.run, ready.mechanism),
+        notes=(*_aware(ready), *model_notes(ready.run, ready.mechanism)),
     )
     return _run(settings, checked, ready, statement, seed=seed)
 
@@ -329,6 +329,17 @@ def _run(
     tape = Tape.fresh() if seed is None else Tape.seeded(seed)
     return run_chains(
         run, mechanism, tape, statement, settings.progress, spread_of(surrogate, seed)
+    )
+
+
+def _aware(ready: _Ready) -> tuple[str, ...]:
+    """What a reader should know of draws that know of noise."""
+    if ready.control is None:
+        return ()
+    return (
+        "means and intervals are of noise-aware draws: to each draw of the chain is "
+        "added a draw of how far the noise of the control variates may have moved the "
+        "posterior. The chain's own draws are kept beside them.",
     )
 
 

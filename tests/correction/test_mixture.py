@@ -54,11 +54,6 @@ def test_a_stored_fit_is_what_the_paper_s_settings_give(variance):
     assert fit.sup_error() == pytest.approx(stored.sup_error(), rel=0.5)
 
 
-def test_a_missing_optax_is_explained(monkeypatch):
-    monkeypatch.setitem(sys.modules, "optax", None)
-    with pytest.raises(InputError, match="optax, which is not installed"):
-        gaussian_mixture(2.0, seed=1)
-
 
 @pytest.mark.parametrize(
     ("settings", "message"),

@@ -11,7 +11,6 @@ half gives the same minimiser for half the work.
 """
 
 import math
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ import numpy as np
 from dpmcmc.correction.distribution import Correction
 from dpmcmc.correction.limits import require_variance
 from dpmcmc.correction.symmetric import symmetric_mixture
-from dpmcmc.errors import InputError, require_count, require_positive
+from dpmcmc.errors import require_count, require_positive
 
 __all__ = ["METHOD", "gaussian_mixture"]
 
@@ -96,15 +95,7 @@ def _minimise(
     """Run Adam in double precision, compiled as one loop."""
     import jax  # noqa: PLC0415 - only this fit needs it
     import jax.numpy as jnp  # noqa: PLC0415
-
-    try:
-        optax = import_module("optax")
-    except ImportError as missing:
-        raise InputError(
-            "the Gaussian mixture is fitted with optax, which is not installed. "
-            "Install it (pip install 'dpmcmc[figures]'), use a stored fit, or use the "
-            "linear programme, which is more accurate."
-        ) from missing
+    import optax  # noqa: PLC0415
 
     logistic = np.exp(-grid - 2 * np.logaddexp(0.0, -grid))
 

@@ -61,9 +61,8 @@ def plot_posterior(
         named = list(zip(posteriors.values(), _COLOURS, strict=False))
         for each, colour in reversed(named):
             place: Any = (..., *index)
-            values = each.draws[name][place]
-            _draw_density(left, values.ravel(), colour)
-            _draw_trace(right, values, colour)
+            _draw_density(left, each.honest[name][place].ravel(), colour)
+            _draw_trace(right, each.draws[name][place], colour)
         left.set_ylabel(title)
         left.set_yticks([])
         left.locator_params(axis="x", nbins=5)
@@ -97,12 +96,13 @@ def _coordinates(posterior: Posterior) -> list[tuple[str, str, tuple[int, ...]]]
 def _draw_density(axes: Any, values: np.ndarray, colour: str) -> None:
     from scipy.stats import gaussian_kde  # noqa: PLC0415 - slow to import
 
+    values = values.astype(np.float64)
     if np.ptp(values) == 0:
         axes.axvline(values[0], color=colour)
         return
     margin = 0.15 * np.ptp(values)
     grid = np.linspace(values.min() - margin, values.max() + margin, 300)
-    density = gaussian_kde(values.astype(np.float64))(grid)
+    density = gaussian_kde(values)(grid)
     axes.fill_between(grid, density, color=colour, alpha=0.2, linewidth=0)
     axes.plot(grid, density, color=colour)
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A private start: check what was given, fit a normal guide, say what it cost."""
 
-import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,8 +29,6 @@ from dpmcmc.variational.guides import GuideGradient
 from dpmcmc.variational.settings import Plan
 
 __all__ = ["Start", "check_start", "fit_start"]
-
-_PACKAGES = ("jax_privacy", "optax")
 
 
 @dataclass(frozen=True)
@@ -138,7 +135,6 @@ def _problem(
     model: Model, records: Records, plan: Plan, tempered: float | None, dtype: str
 ) -> Problem:
     """Check everything that can be checked without a record."""
-    _require_packages()
     if len(records) != plan.records:
         raise InputError(
             f"there are {len(records)} records, but the start was planned for "
@@ -200,15 +196,6 @@ def _require_derivatives(model: Model, theta: Any, record: Any) -> None:
     name, second = "the second derivative of log_likelihood", jax.hessian(scalar)
     shape_of_result(name, second, theta, record)
     require_visible(name, second, theta, record)
-
-
-def _require_packages() -> None:
-    missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
-    if missing:
-        raise InputError(
-            f"a variational start needs {' and '.join(missing)}, which is not "
-            "installed. Install dpmcmc[variational]."
-        )
 
 
 def _scale(
