@@ -12,6 +12,7 @@ import numpy as np
 from dpmcmc.adapters.arguments import bind
 from dpmcmc.adapters.densities import Densities
 from dpmcmc.adapters.layout import lay_out
+from dpmcmc.adapters.responses import responses_of
 from dpmcmc.adapters.sites import Site, require_traceable
 from dpmcmc.adapters.synthetic import require_separate_records
 from dpmcmc.errors import InputError, require_count
@@ -62,8 +63,9 @@ def from_numpyro(
     -------
     Model
         With ``draw_prior`` if the latent sites can be drawn and no factor, mask or
-        scale changes their law, and with ``simulate`` if each observed site in the
-        plate reads a column as it is.
+        scale changes their law; with ``simulate`` if each observed site in the plate
+        reads a column as it is; and then with ``responses``, the values of those that
+        can be listed, unless a mask or scale changes their law.
 
     Raises
     ------
@@ -93,6 +95,7 @@ def from_numpyro(
             draw_prior=jax.jit(parts.draw_prior) if can_draw else None,
             simulate=jax.jit(parts.simulate) if can_simulate else None,
             preparation=preparation,
+            responses=responses_of(parts, start),
         )
         require_separate_records(adapted, parts)
     return adapted

@@ -231,6 +231,6 @@ def _at_mode(model: Model, records: dict[str, np.ndarray], near: Any) -> Problem
         point = start
         for _ in range(_NEWTON_STEPS):
             point -= jnp.linalg.solve(curvature(point), slope(point))
-        covariance = np.asarray(jnp.linalg.inv(curvature(point)))
+        inverse = np.asarray(jnp.linalg.inv(curvature(point)))
         mode = jax.tree.map(np.asarray, unravel(point))
-    return Problem(replace(model, initial=mode), records, covariance)
+    return Problem(replace(model, initial=mode), records, (inverse + inverse.T) / 2)

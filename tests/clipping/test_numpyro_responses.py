@@ -1,0 +1,117 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""NumPyro models say by themselves what can be clipped without bias."""
+
+import jax
+import jax.numpy as jnp
+import numpyro
+import pytest
+from numpyro import distributions as dist
+
+from dpmcmc.adapters import from_numpyro
+from dpmcmc.clipping import ConditionalCentring, ModelCorrection, Shrinking
+from dpmcmc.private import Centred, Grid, Restored, Shifted, Shrunk
+
+GRID = Grid(0.01)
+
+
+def logistic(x, y):
+    slope = numpyro.sample("slope", dist.Normal(0, 1))
+    with numpyro.plate("records", x.shape[0]):
+        numpyro.sample("y", dist.Bernoulli(logits=slope * x), obs=y)
+
+
+def linear(x, y):
+    slope = numpyro.sample("slope", dist.Normal(0, 1))
+    with numpyro.plate("records", x.shape[0]):
+        numpyro.sample("y", dist.Normal(slope * x, 1.0), obs=y)
+
+
+def both(x, y, z):
+    slope = numpyro.sample("slope", dist.Normal(0, 1))
+    with numpyro.plate("records", x.shape[0]):
+        numpyro.sample("y", dist.Categorical(logits=jnp.ones(3) * slope), obs=y)
+        numpyro.sample("z", dist.Poisson(jnp.exp(slope * x)), obs=z)
+
+
+def trials(x, y):
+    """As many trials as a column says: the values are not the same for all."""
+    logit = numpyro.sample("logit", dist.Normal(0, 1))
+    with numpyro.plate("records", x.shape[0]):
+        numpyro.sample("y", dist.Binomial(total_count=x, logits=logit), obs=y)
+
+
+def whole(x):
+    mean = numpyro.sample("mean", dist.Normal(0, 1))
+    with numpyro.plate("records", x.shape[0]):
+        numpyro.sample("x", dist.Normal(mean, 1.0), obs=x)
+
+
+def transformed(x, y):
+    slope = numpyro.sample("slope", dist.Normal(0, 1))
+    with numpyro.plate("records", x.shape[0]):
+        numpyro.sample("y", dist.Normal(slope * x, 1.0), obs=jnp.log(1 + y**2))
+
+
+def scaled(x, y):
+    slope = numpyro.sample("slope", dist.Normal(0, 1))
+    with numpyro.plate("records", x.shape[0]), numpyro.handlers.scale(scale=0.5):
+        numpyro.sample("y", dist.Bernoulli(logits=slope * x), obs=y)
+
+
+def adapted(model, names="xy", whole_numbers=()):
+    one = {
+        name: jax.ShapeDtypeStruct((), "int32" if name in whole_numbers else "float32")
+        for name in names
+    }
+    return from_numpyro(model, 10, one), one
+
+
+@pytest.mark.parametrize(
+    ("model", "names", "whole_numbers", "responses"),
+    [
+        (logistic, "xy", "y", {"y": (0.0, 1.0)}),
+        (logistic, "xy", "", {"y": (0.0, 1.0)}),
+        (linear, "xy", "", {"y": None}),
+        (both, "xyz", "yz", {"y": (0.0, 1.0, 2.0), "z": None}),
+        (trials, "xy", "", {"y": None}),
+        (whole, "x", "", {"x": None}),
+        (transformed, "xy", "", None),
+        (scaled, "xy", "y", None),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_responses_are_the_observed_columns(model, names, whole_numbers, responses):
+    assert adapted(model, names, whole_numbers)[0].responses == responses
+
+
+@pytest.mark.parametrize(
+    ("clipping", "model", "names", "kind"),
+    [
+        (Shrinking(), logistic, "xy", Shrunk),
+        (ConditionalCentring(), logistic, "xy", Centred),
+        (ConditionalCentring(), linear, "xy", Restored),
+        (ModelCorrection(simulated=50), whole, "x", Shifted),
+    ],
+)
+def test_each_way_fits_a_numpyro_model(clipping, model, names, kind):
+    """Numbers of one record come out, whatever else the adapter compiles."""
+    model, one = adapted(model, names)
+    influence = clipping.influence(model, one, GRID, 10)
+    assert isinstance(influence, kind)
+    here = jax.tree.map(jnp.asarray, model.initial)
+    there = jax.tree.map(lambda leaf: leaf + 0.1, here)
+
+    def both_parts(record):
+        extras = influence.extras(model, record)
+        looks = [
+            influence.look(model, theta, record, extras, "float32")
+            for theta in (here, there)
+        ]
+        ratio = influence.ratio(*looks, record, extras)
+        return ratio + influence.public(model, here, there)
+
+    record = {name: jnp.ones(7) for name in names}
+    numbers = jax.jit(jax.vmap(both_parts))(record)
+    assert numbers.shape == (7,)
+    assert jnp.all(jnp.isfinite(numbers))
