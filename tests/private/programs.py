@@ -20,7 +20,7 @@ ENTRYWISE = {
     *("exp", "log", "sin", "max", "min", "clamp", "round", "select_n", "is_finite"),
     *("erf", "erfc"),
     *("eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not", "copy"),
-    *("convert_element_type", "broadcast_in_dim", "reshape", "squeeze"),
+    *("convert_element_type", "broadcast_in_dim", "reshape", "squeeze", "transpose"),
 }
 
 COMPONENTS = 5
@@ -87,6 +87,10 @@ def _result(equation, worst, records, sums):
         assert dtype.kind == "i", f"sums are added as {dtype}"
         sums.append(dtype)
         return Source.SUM
+    if name in ("dot_general", "reduce_sum") and records not in _contracted(equation):
+        return worst  # over the coordinates of each record
+    if name == "slice" and has_records:
+        return worst  # of another axis: that of records is whole
     assert name in ENTRYWISE, f"{name} may mix records: look at it"
     if worst == Source.SUM and name == "lt":
         return Source.BIT
@@ -102,6 +106,15 @@ def _reduced(equation, inner, records, sums):
         assert dtype.kind == "i", f"records are summed as {dtype}"
         sums.append(dtype)
     return [Source.SUM] * len(equation.outvars)
+
+
+def _contracted(equation):
+    """Lengths of the axes that a product or a sum adds over."""
+    if equation.primitive.name == "reduce_sum":
+        axes = equation.params["axes"]
+    else:
+        (axes, _), _ = equation.params["dimension_numbers"]
+    return [equation.invars[0].aval.shape[axis] for axis in axes]
 
 
 def _reduced_length(equation):

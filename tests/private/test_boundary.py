@@ -40,6 +40,7 @@ EXPORTED = {
     *("BatchDecision", "FullData", "Grid", "Minibatch", "Mixture", "Noise", "Test"),
     *("PLAIN", "Influence", "Centred", "Restored", "Shifted", "Shrunk"),
     *("Drawn", "Listed"),
+    *("Residual", "Taylor"),
 }
 INNER_NAMES = {
     *("_SEALED", "open_records", "Opened", "read_column"),
@@ -161,11 +162,18 @@ def test_only_ratios_are_added_up_in_the_boundary():
         ("batches.py", "_redraw", "sort"),
         ("gradients.py", "_sum_of_vectors", "sum"),
         ("gradients.py", "bounded_vectors", "sum"),  # over a record's coordinates
+        ("gradients.py", "total", "sum"),  # inside _sum_of_vectors
         ("laws.py", "mixture_bernoulli", "sum"),  # over the parts of a mixture
         ("ratios.py", "sum_of_steps", "sum"),
         ("ratios.py", "sum_of_steps", "sum"),
         ("ratios.py", "sums_of_steps", "reduce"),
         ("records.py", "_read", "reduce"),  # over columns
+        ("residual.py", "_room", "sum"),  # over a record's coordinates
+        ("residual.py", "_along", "@"),  # of public numbers
+        ("residual.py", "features", "@"),
+        ("residual.py", "look", "dot"),  # over a record's coordinates
+        ("residual.py", "public", "dot"),  # of released numbers
+        ("residual.py", "along", "@"),
     ]
 
 
