@@ -111,7 +111,8 @@ def expected_loss(
         chances = _EVERYWHERE * chances + (1 - _EVERYWHERE) * tail
     # Evenly spaced along the order of what is touched: no part is missed by chance.
     order = np.argsort(touched)
-    places = (np.arange(simulated) + 0.5) / simulated
+    first = np.random.default_rng(seed).random()
+    places = (np.arange(simulated) + first) / simulated
     chosen = order[
         np.searchsorted(np.cumsum(chances[order]), places).clip(0, count - 1)
     ]
