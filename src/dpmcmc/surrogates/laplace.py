@@ -37,9 +37,9 @@ def laplace(
     Where the prior bends up it is left out of the precision. ``hessian`` is negative
     definite, and ``log_prior`` a function of v.
     """
+    slope, bend = jax.grad(log_prior), jax.hessian(log_prior)
 
     def derivatives(v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        slope, bend = jax.grad(log_prior), jax.hessian(log_prior)
         at = jnp.asarray(v, jnp.float64)
         found = np.asarray(slope(at), np.float64), np.asarray(bend(at), np.float64)
         if not all(np.all(np.isfinite(part)) for part in found):
@@ -49,9 +49,9 @@ def laplace(
 
     top, precision = np.zeros(len(gradient)), -hessian
     for _ in range(_MOST_MOVES):
-        slope, bend = derivatives(top)
-        precision = -hessian - bend
-        move = np.linalg.solve(precision, gradient + hessian @ top + slope)
+        pull, curve = derivatives(top)
+        precision = -hessian - curve
+        move = np.linalg.solve(precision, gradient + hessian @ top + pull)
         top = top + move
         if move @ precision @ move < _CLOSE:
             break

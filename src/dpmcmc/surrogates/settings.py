@@ -97,7 +97,7 @@ class ControlVariates:
     epsilon: float | None = None
     share: float | None = None
     delta: float | None = None
-    gradient_bound: float = 5.0
+    gradient_bound: float = 4.0
     hessian_bound: float = 4.0
     centred: bool = True
 
@@ -114,7 +114,7 @@ class ControlVariates:
         if self.delta is not None:
             require_probability("delta", self.delta, "Choose it well below 1/N.")
         require_positive(
-            "gradient_bound", self.gradient_bound, "Five leaves most records whole."
+            "gradient_bound", self.gradient_bound, "Four leaves most records whole."
         )
         require_positive(
             "hessian_bound", self.hessian_bound, "Four leaves most records whole."
