@@ -1,0 +1,49 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""Settings of control variates, and what a plan says before any record is read."""
+
+import numpy as np
+import pytest
+
+from dpmcmc import InputError
+from dpmcmc.accounting import certify_delta, certify_epsilon
+from dpmcmc.surrogates import ControlVariates
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"epsilon": 1.0, "share": 0.5}, "give one of the two"),
+        ({"epsilon": 0.0}, "epsilon is 0.0"),
+        ({"share": 1.0}, "share is 1.0"),
+        ({"delta": 2.0}, "delta is 2.0"),
+        ({"gradient_bound": -1.0}, "gradient_bound is -1.0"),
+        ({"hessian_bound": np.inf}, "hessian_bound is inf"),
+    ],
+)
+def test_bad_settings_are_refused(settings, message):
+    with pytest.raises(InputError, match=message):
+        ControlVariates(**settings)
+
+
+def test_a_share_needs_the_epsilon_of_the_run():
+    with pytest.raises(InputError, match="the run has none"):
+        ControlVariates(share=0.5).plan(1000, 3, 1e-6)
+
+
+@pytest.mark.parametrize("records", [0, 2.5])
+def test_a_plan_needs_records(records):
+    with pytest.raises(InputError, match="records is"):
+        ControlVariates(epsilon=1.0).plan(records, 3, 1e-6)
+
+
+def test_a_plan_costs_what_it_says():
+    plan = ControlVariates(share=0.5).plan(1000, 4, 1e-6, 2.0)
+    assert certify_delta(plan.event, 1.0).delta <= 1e-6
+    assert certify_epsilon(plan.event, 1e-6).epsilon > 0.99
+    own = ControlVariates(epsilon=1.0).plan(1000, 4, 1e-6)
+    assert own.noise_multiplier == plan.noise_multiplier
+    assert plan.gradient_bound == plan.settings.gradient_bound * 2
+    assert plan.hessian_bound == plan.settings.hessian_bound * 4
+    assert "14 numbers" in plan.description
+    assert "1,000 records" in plan.description
