@@ -38,15 +38,26 @@ def responses_of(
     observed = parts.layout.observed
     if not observed:
         return None
-    trace = _trace(parts, theta, parts.bound.blanks(1))
-    if not all(_is_plain(trace[site]) for site in observed):
+    laws = _laws(parts, theta)
+    if not all(_is_plain(laws[site]) for site in observed):
         return None
-    return {
-        column: _values(parts, theta, site)
-        if not parts.bound.one[column].shape
-        else None
+    listed = {
+        site: _values(parts, theta, site) if laws[site]["fn"].is_discrete else None
         for site, column in observed.items()
+        if parts.bound.one[column].shape == ()
     }
+    return {column: listed.get(site) for site, column in observed.items()}
+
+
+def _laws(parts: Densities, theta: Mapping[str, Any]) -> dict[str, Message]:
+    """The sites of the model, traced with shapes alone: laws, not values."""
+    seen: dict[str, Message] = {}
+
+    def traced(columns: Mapping[str, Any]) -> None:
+        seen.update(_trace(parts, theta, columns))
+
+    jax.eval_shape(traced, parts.bound.shapes(1))
+    return seen
 
 
 def _values(
@@ -57,15 +68,13 @@ def _values(
     def support(columns: Mapping[str, Any]) -> jax.Array:
         return support_of(_trace(parts, theta, columns)[site])
 
-    if not _trace(parts, theta, parts.bound.blanks(1))[site]["fn"].is_discrete:
-        return None
     try:
         origin = origins(support, parts.bound.shapes(1))
     except Exception:  # NumPyro says in several ways that it cannot list them
         return None
     if origin.names:
         return None
-    found = np.ravel(support(parts.bound.blanks(1)))
+    found = np.ravel(jax.jit(support)(parts.bound.blanks(1)))
     return tuple(found.astype(float).tolist())
 
 
