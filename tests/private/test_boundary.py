@@ -170,6 +170,8 @@ def test_only_ratios_are_added_up_in_the_boundary():
         ("records.py", "_read", "reduce"),  # over columns
         ("residual.py", "_room", "sum"),  # over a record's coordinates
         ("residual.py", "_along", "@"),  # of public numbers
+        ("residual.py", "_lost", "sum"),  # over a record's coordinates
+        ("residual.py", "_lost", "sum"),
         ("residual.py", "features", "@"),
         ("residual.py", "look", "dot"),  # over a record's coordinates
         ("residual.py", "public", "dot"),  # of released numbers

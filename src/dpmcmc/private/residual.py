@@ -14,6 +14,7 @@ bounds. Which h_i is chosen matters for accuracy, never for the privacy of a bit
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import jax
@@ -52,8 +53,9 @@ class Taylor:
     bound, in units such that u is no longer than 1; it is 0 where g or H is not
     finite. Here m is the mean of (1 − w) g over all responses that the record might
     have had, by their chances at the centre, so that shortening moves no sum on
-    average; H is changed likewise, so that this holds about the centre, too. Without
-    responses m is 0.
+    average; H is changed likewise, so that this holds about the centre, too; and where
+    w g + m would be too long for any response, all are shortened by one factor.
+    Without responses m is 0.
 
     A residual takes (w g) · v + ½ vᵀ (w′ H) v from a log-likelihood, so that what was
     cut off is left to the bits. With responses it takes g · v instead: what was cut
@@ -98,8 +100,9 @@ class Taylor:
         gradient, hessian = self._derivatives(log_likelihood, record)
         slope, bend = self._weights(gradient, hessian)
         if self.among is not None:
-            lost, bent = self._lost(log_likelihood, record)
-            gradient, hessian = slope * gradient + lost, hessian + bent
+            lost, bent, room = self._lost(log_likelihood, record)
+            gradient = room * (slope * gradient + lost)
+            hessian = room * (hessian + bent)
             slope, bend = self._weights(gradient, hessian)
         whole = jnp.concatenate([slope * gradient, bend * hessian])
         return jnp.where(slope > 0, whole, 0)
@@ -162,13 +165,14 @@ class Taylor:
 
     def _lost(
         self, log_likelihood: LogLikelihood, record: Any
-    ) -> tuple[jax.Array, jax.Array]:
+    ) -> tuple[jax.Array, jax.Array, jax.Array]:
         """Return the means of (1 − w) g and (1 − w) g gᵀ over the responses.
 
-        They are in the units of a vector, and 0 if not finite.
+        They are in the units of a vector, and 0 if not finite. The third result is
+        what to multiply by, whatever the response, so that none is beyond the bound.
         """
         assert self.among is not None
-        logs, beyond, bent = [], [], []
+        logs, inside, beyond, bent = [], [], [], []
         rows, columns = self.entries()
         scales = self.multiples() * self.gradient_scale**2 / self.hessian_scale
         for responses in self.among.responses(record, ()):
@@ -176,13 +180,20 @@ class Taylor:
             log, gradient = jax.value_and_grad(along)(jnp.zeros(self.size))
             gradient = gradient / self.gradient_scale
             logs.append(log)
-            beyond.append((1 - _room(gradient, _GRADIENT_PART)) * gradient)
+            inside.append(_room(gradient, _GRADIENT_PART) * gradient)
+            beyond.append(gradient - inside[-1])
             products = beyond[-1][rows] * gradient[columns]
             bent.append(products * jnp.asarray(scales, gradient.dtype))
         weights = self.among.weights(tuple(logs), tuple(logs), ())
-        lost = jnp.concatenate([mean_over(weights, beyond), mean_over(weights, bent)])
-        lost = jnp.where(jnp.all(jnp.isfinite(lost)), lost, 0)
-        return lost[: self.size], lost[self.size :]
+        lost, curve = mean_over(weights, beyond), mean_over(weights, bent)
+        rooms = [_room(one + lost, _GRADIENT_PART) for one in inside]
+        room = reduce(jnp.minimum, rooms)
+        finite = jnp.isfinite(jnp.sum(lost) + jnp.sum(curve)) & (room > 0)
+        return (
+            jnp.where(finite, lost, 0),
+            jnp.where(finite, curve, 0),
+            jnp.where(finite, room, 1),
+        )
 
     def features(self, theta: Any) -> jax.Array:
         """Return φ(θ), such that u · φ(θ) is (w g + m) · v + ½ vᵀ (w′ H) v."""
