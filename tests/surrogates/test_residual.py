@@ -173,7 +173,7 @@ def test_residuals_and_the_exact_sum_make_the_plain_ratio(size, listed):
 
 @pytest.mark.parametrize("bounds", [(0.5, 0.5), (1e3, 1e3)])
 @pytest.mark.parametrize("listed", [False, True])
-def test_both_ways_to_take_derivatives_agree(monkeypatch, bounds, listed):
+def test_all_ways_to_take_the_surrogate_agree(monkeypatch, bounds, listed):
     model, records = logistic_model(4), logistic_records(20, 4)
     with jax.enable_x64(True):
         taylor = taylor_at(
@@ -182,10 +182,12 @@ def test_both_ways_to_take_derivatives_agree(monkeypatch, bounds, listed):
         influence = Residual(taylor, np.zeros(14))
         theta = {"b": jnp.array([0.4, 0.1, 0.5, -0.3])}
         found = []
-        for kept in (6, 0):
+        for kept, fused in [(6, 6), (6, 0), (0, 0)]:
             monkeypatch.setattr(residual, "_KEPT", kept)
+            monkeypatch.setattr(residual, "_FUSED", fused)
             found.append(looks_of(influence, model, records, theta))
-        np.testing.assert_allclose(*found, rtol=1e-10)
+        np.testing.assert_allclose(found[1], found[0], rtol=1e-10)
+        np.testing.assert_allclose(found[2], found[0], rtol=1e-10)
 
 
 @pytest.mark.parametrize("tempering", [1.0, 0.1])

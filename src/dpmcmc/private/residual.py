@@ -36,6 +36,10 @@ _GRADIENT_PART = math.sqrt(1 - _HESSIAN_PART**2) * (1 - 2.0**-20)
 """Length of the other part; a little less, so that float32 cannot take both beyond 1
 and have the whole shortened once more."""
 
+_FUSED = 3
+"""Most coordinates for which it is kept number by number, so that the compiler reads
+it in the same pass as the record."""
+
 LogLikelihood = Callable[[Any, Any], Any]
 """A model's function of θ and a prepared record."""
 
@@ -256,11 +260,12 @@ class Residual:
     total: np.ndarray
     tempering: float = 1.0
 
-    def extras(self, model: Model, record: Any) -> jax.Array:
+    def extras(self, model: Model, record: Any) -> Any:
         """What the residual takes; or its weights alone, where that is long."""
         record = _prepared(model, record)
         if self.taylor.size <= _KEPT:
-            return self.taylor.taken(model.log_likelihood, record)
+            vector = self.taylor.taken(model.log_likelihood, record)
+            return tuple(vector) if self.taylor.size <= _FUSED else vector
         return self.taylor.weights(model.log_likelihood, record)
 
     def look(
@@ -269,7 +274,12 @@ class Residual:
         """The log-likelihood less the surrogate."""
         record = _prepared(model, record)
         if self.taylor.size <= _KEPT:
-            surrogate = jnp.dot(extras, self.taylor.features(theta))
+            features = self.taylor.features(theta)
+            if self.taylor.size <= _FUSED:
+                pairs = zip(extras, features, strict=True)
+                surrogate = sum(part * feature for part, feature in pairs)
+            else:
+                surrogate = jnp.dot(extras, features)
         else:
             surrogate = self.taylor.surrogate(
                 model.log_likelihood, record, extras, theta
