@@ -16,7 +16,7 @@ from refusals import Sealed, assert_refused, run_openly, run_privately
 from runs import seeded
 
 import dpmcmc.preparation.declaration
-from dpmcmc import Model
+from dpmcmc import InputError, Model
 from dpmcmc.preparation import (
     Clamp,
     ClampNorm,
@@ -292,3 +292,15 @@ def test_a_run_reads_records_as_prepared(precision: str) -> None:
     other = seeded(bare, by_hand, precision=precision)
     np.testing.assert_array_equal(one.draws["mean"], other.draws["mean"])
     np.testing.assert_array_equal(one.accepted, other.accepted)
+
+
+def test_only_a_preparation_itself_is_taken() -> None:
+    """A class made from it could show records, or take them together."""
+
+    class Shows(Preparation):
+        def __call__(self, record):
+            return super().__call__(record)
+
+    for one in (Shows({"x": Clamp(0.0, 1.0)}), lambda record: record):
+        with pytest.raises(InputError, match=r"must be a dpmcmc\.Preparation"):
+            Model(lambda theta, r: 0.0, lambda theta: 0.0, 0.0, preparation=one)

@@ -15,8 +15,10 @@ from dp_accounting import ComposedDpEvent, SelfComposedDpEvent
 from refusals import MODEL, Sealed, assert_refused, run_openly, run_privately
 from runs import all_draws, assert_same_draws, private, seeded
 
-from dpmcmc import InputError, Model, RandomWalk, Variational, sample
+from dpmcmc import InputError, Model, Posterior, RandomWalk, Variational, sample
 from dpmcmc.accounting import BarkerBit, certify_epsilon, most_steps
+from dpmcmc.private import Records, Tape
+from dpmcmc.variational import Start, fit_start
 
 QUICK = Variational(epsilon=0.5, steps=40, batch=50)
 
@@ -138,6 +140,52 @@ def test_a_good_fit_starts_near_the_posterior_and_shapes_the_walk() -> None:
         proposal=None,
     )
     assert abs(posterior.draws["theta"][0, 0] - records.mean()) < 0.1
+
+
+# A start that was found before
+
+AT_ZERO = Model(lambda theta, r: -0.5 * (r - theta) ** 2, lambda t: -0.5 * t**2, 0.0)
+
+
+def found_start(seed: int | None = None, **changes: Any) -> Start:
+    settings = {"epsilon": 0.5, "delta": 1e-6, "steps": 20, "batch": 50, **changes}
+    plan = Variational(**settings).plan(100, 1e-5)
+    tape = Tape.fresh() if seed is None else Tape.seeded(seed)
+    return fit_start(AT_ZERO, Records(np.zeros(100)), plan, tape)
+
+
+def run_from(start: Start, **changes: Any) -> Posterior:
+    return private(AT_ZERO, np.zeros(100), start=start, proposal=None, **changes)
+
+
+def test_what_is_settled_after_a_start_is_added_to_it() -> None:
+    """A clip or a number of steps may have been chosen by it: only sums hold."""
+    statement = run_from(found_start(), epsilon=1.0).statement
+    alone = certify_epsilon(
+        SelfComposedDpEvent(BarkerBit(0.05, 100), statement.steps), 1e-5 - 1e-6
+    ).epsilon
+    assert statement.delta == 1e-5
+    assert alone + 0.5 <= statement.epsilon <= (alone + 0.5) * (1 + 1e-9)
+    assert statement.epsilon <= 1.0
+    assert "so the costs of both are added" in statement.text
+
+
+def test_a_start_from_a_seed_serves_no_private_run() -> None:
+    start = found_start(seed=3)
+    assert math.isinf(start.epsilon)
+    with pytest.raises(InputError, match="found with a seed"):
+        run_from(start, epsilon=1.0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [({"epsilon": 2.0}, "has used ε = 2"), ({"delta": 1e-5}, "has used δ = 1e-05")],
+)
+def test_a_start_must_leave_some_of_the_budget(
+    changes: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(InputError, match=words):
+        run_from(found_start(**changes), epsilon=1.0)
 
 
 # A Lipschitz model with bounded moves

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a budget buys for a run: of clip, steps and ε, the one that is missing."""
 
+import math
 from dataclasses import replace
 
 from dp_accounting.dp_event import DpEvent
@@ -11,10 +12,42 @@ from dpmcmc.accounting import largest_clip, most_steps
 from dpmcmc.claims import at_clip
 from dpmcmc.errors import InputError, require_count
 
-__all__ = ["settle"]
+__all__ = ["remaining", "settle"]
 
 _MOST_STEPS = 10**7
 """Steps that a budget may buy without the user having said how many."""
+
+
+def remaining(
+    spent: tuple[float, float], epsilon: float | None, delta: float
+) -> tuple[float | None, float]:
+    """What a start that was found before leaves of a budget.
+
+    Guarantee
+    ---------
+    If the start is (ε₁, δ₁)-differentially private and what follows is so with what
+    is returned, however it was chosen by the start, both are so with the budget.
+    """
+    used_epsilon, used_delta = spent
+    if math.isinf(used_epsilon):
+        raise InputError(
+            "the start was found with a seed, so that its noise can be taken away "
+            "again; a private run cannot use it. Find it with a fresh tape."
+        )
+    if used_delta >= delta:
+        raise InputError(
+            f"the start has used δ = {used_delta:g} of the run's {delta:g}; it must "
+            "leave some. Find it with Variational(delta=…) below the run's."
+        )
+    if epsilon is not None and used_epsilon >= epsilon:
+        raise InputError(
+            f"the start has used ε = {used_epsilon:g} of the run's {epsilon:g}; it "
+            "must leave some. Find it with a smaller ε, or give the run more."
+        )
+    if used_epsilon == used_delta == 0:
+        return epsilon, delta
+    left = None if epsilon is None else math.nextafter(epsilon - used_epsilon, 0)
+    return left, math.nextafter(delta - used_delta, 0)
 
 
 def settle(

@@ -43,7 +43,7 @@ def plan_control(
     """
     if control is None:
         return None
-    if not isinstance(control, ControlVariates):
+    if type(control) is not ControlVariates:
         raise InputError(
             f"control is a {type(control).__name__}; it must be a "
             "dpmcmc.ControlVariates. Leave it out for none."
@@ -96,7 +96,9 @@ def release_control(
     fresh tape unless the run is not private, and of the start. The test is the one
     that was given, but for the number of a record that enters it.
     """
-    tape = Tape.fresh() if is_private or seed is None else Tape.seeded(seed)
+    tape = Tape.fresh()
+    if seed is not None and not is_private:
+        tape = Tape.seeded(seed, "control variates")
     surrogate = release(
         run.model,
         run.records,

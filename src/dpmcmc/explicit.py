@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import jax
-from dp_accounting.dp_event import ComposedDpEvent, DpEvent, NoOpDpEvent
+from dp_accounting.dp_event import ComposedDpEvent
 
 from dpmcmc.acceptance import (
     Acceptance,
@@ -19,7 +19,7 @@ from dpmcmc.acceptance import (
     require_test,
     tempered_records,
 )
-from dpmcmc.budgets import settle
+from dpmcmc.budgets import remaining, settle
 from dpmcmc.claims import (
     certify,
     lipschitz_clip,
@@ -63,10 +63,10 @@ from dpmcmc.starts import (
     plan_start,
     point_of,
 )
-from dpmcmc.statement import Statement
+from dpmcmc.statement import Statement, round_up
 from dpmcmc.surrogates import ControlVariates, Plan
 
-__all__ = ["Earlier", "Settings", "run_openly", "run_privately"]
+__all__ = ["Settings", "check_privately", "run_openly", "run_privately"]
 
 _STEPS_WITH_CONTROL = 4000
 """Steps of a chain with control variates, unless told: they cost little."""
@@ -105,13 +105,6 @@ METHODS = (PlainClipping, ModelCorrection, ConditionalCentring, Shrinking)
 _RESIDUAL = "log-likelihood ratio, less what the control variates say of it,"
 
 
-class Earlier(NamedTuple):
-    """What was released from the records before the run, within the same budget."""
-
-    event: DpEvent = NoOpDpEvent()
-    descriptions: tuple[str, ...] = ()
-
-
 class _Checked(NamedTuple):
     """What is settled before the clip and the length of the chain are."""
 
@@ -131,57 +124,88 @@ class _Ready(NamedTuple):
     control: Plan | None
 
 
+class Certified(NamedTuple):
+    """A private run before it begins, and what will be said of it."""
+
+    checked: _Checked
+    ready: _Ready
+    statement: Statement
+
+
 def run_privately(
-    settings: Settings,
-    *,
-    delta: float,
-    epsilon: float | None,
-    earlier: Earlier = Earlier(),  # noqa: B008 - frozen
+    settings: Settings, *, delta: float, epsilon: float | None
 ) -> Posterior:
     """Run as told, under a budget, or with the ε that so many steps cost.
 
     Guarantee
     ---------
-    The returned draws and accepted bits, together with what was released earlier,
-    are (ε, δ)-differentially private, with the ε and δ of the statement, for the
-    substitution of one record, provided that the model, the proposal, the starting
-    point and all settings were chosen without looking at the records, or by what was
-    released earlier alone.
+    The returned draws and accepted bits, together with the start if it was found
+    before, are (ε, δ)-differentially private, with the ε and δ of the statement, for
+    the substitution of one record, provided that the model, the proposal, the
+    starting point and all settings were chosen without looking at the records, or
+    by a start that was found before and was handed over as such.
+    """
+    certified = check_privately(settings, delta=delta, epsilon=epsilon)
+    return _run(settings, *certified, seed=None)
+
+
+def check_privately(
+    settings: Settings, *, delta: float, epsilon: float | None
+) -> Certified:
+    """Check and certify a run; no record is read.
+
+    Raises
+    ------
+    InputError
+        If something given cannot be used, or the budget does not suffice.
+
+    Guarantee
+    ---------
+    The statement's ε and δ are those of all that the run will release, added to those
+    of a start that was found before.
     """
     delta = require_probability("delta", delta, "Choose it well below 1/N.")
     if epsilon is not None:
         epsilon = require_positive("epsilon", epsilon, "Common budgets: 0.1 to 10.")
     checked = _check(settings, is_private=True)
     planned = plan_start(settings.start, checked.model, checked.records, delta, epsilon)
-    count = len(checked.records)
-    control = plan_control(settings.control, checked.model, count, delta, epsilon)
-    besides = ComposedDpEvent([earlier.event, planned.event, control_event(control)])
+    left_epsilon, left_delta = remaining(planned.spent, epsilon, delta)
+    control = plan_control(
+        settings.control, checked.model, len(checked.records), left_delta, left_epsilon
+    )
+    besides = ComposedDpEvent([planned.event, control_event(control)])
     setting, steps = settle(
         checked.test,
         checked.setting,
         besides,
         chains=settings.chains,
         steps=settings.steps,
-        epsilon=epsilon,
-        delta=delta,
+        epsilon=left_epsilon,
+        delta=left_delta,
         usual_steps=None if control is None else _STEPS_WITH_CONTROL,
     )
     checked = checked._replace(setting=setting)
     ready = _prepare(settings, checked, planned, control, steps)
     bit = checked.test.event(setting, ready.mechanism)
-    certificate = certify(bit, besides, ready.run, delta, setting.clip)
+    certificate = certify(bit, besides, ready.run, left_delta, setting.clip)
     statement = state(
         ready.run,
         checked.test,
         setting,
         clipping=settings.clipping,
-        epsilon=certificate.epsilon,
-        delta=certificate.delta,
+        epsilon=math.nextafter(certificate.epsilon + planned.spent[0], math.inf)
+        if planned.spent[0]
+        else certificate.epsilon,
+        delta=delta,
         accountant=named(certificate),
-        released_first=(*earlier.descriptions, *_descriptions(ready)),
-        notes=(*_aware(ready), *notes(ready.run, ready.mechanism, delta)),
+        released_first=_descriptions(ready),
+        notes=(
+            *_added(planned),
+            *_aware(ready),
+            *notes(ready.run, ready.mechanism, delta),
+        ),
     )
-    return _run(settings, checked, ready, statement, seed=None)
+    return Certified(checked, ready, statement)
 
 
 def run_openly(settings: Settings, *, seed: int | None) -> Posterior:
@@ -329,6 +353,17 @@ def _run(
     tape = Tape.fresh() if seed is None else Tape.seeded(seed)
     return run_chains(
         run, mechanism, tape, statement, settings.progress, spread_of(surrogate, seed)
+    )
+
+
+def _added(planned: PlannedStart) -> tuple[str, ...]:
+    """What a reader should know of a start that was found before."""
+    if planned.found is None:
+        return ()
+    epsilon, delta = (round_up(cost) for cost in planned.spent)
+    return (
+        f"the start was found first, at ε = {epsilon} and δ = {delta}, and the rest "
+        "may have been chosen by it; so the costs of both are added.",
     )
 
 

@@ -87,6 +87,12 @@ class Model:
                     f"{name} is a {type(getattr(self, name)).__name__}; it must be a "
                     "function. Pass the function itself, not its result."
                 )
+        if self.preparation is not None and type(self.preparation) is not Preparation:
+            raise InputError(
+                f"preparation is a {type(self.preparation).__name__}; it must be a "
+                "dpmcmc.Preparation, and no class made from it: only its own steps are "
+                "known to look at one record at a time."
+            )
         if self.lipschitz is not None:
             require_positive("lipschitz", self.lipschitz, "Leave it out if unknown.")
         if self.responses is not None:

@@ -43,8 +43,7 @@ class PlannedStart:
     fit
         The private fit that will find the start, if there is one.
     found
-        The private fit that has found it already, if there is one. It counts among
-        what the run releases.
+        The private fit that has found it already, if there is one.
     """
 
     from_prior: bool = False
@@ -53,9 +52,20 @@ class PlannedStart:
 
     @property
     def event(self) -> DpEvent:
-        """What finding the start releases."""
-        source = self.fit or self.found
-        return NoOpDpEvent() if source is None else source.event
+        """What finding the start will release."""
+        return NoOpDpEvent() if self.fit is None else self.fit.event
+
+    @property
+    def spent(self) -> tuple[float, float]:
+        """The (ε, δ) of a start that was found before the rest was settled.
+
+        It is added to the rest: what is settled after a release, such as a clip or
+        a number of steps, may have been chosen by it, and only sums of budgets hold
+        for choices of every kind.
+        """
+        return (
+            (0.0, 0.0) if self.found is None else (self.found.epsilon, self.found.delta)
+        )
 
     @property
     def descriptions(self) -> tuple[str, ...]:
@@ -71,7 +81,7 @@ class PlannedStart:
 
 def point_of(start: Any) -> Any:
     """The point that ``start`` is, or None if it says how to find one."""
-    is_way = isinstance(start, str | Variational | Start)
+    is_way = type(start) in (str, Variational, Start)
     return None if is_way else start
 
 
@@ -86,9 +96,9 @@ def plan_start(
         If ``start`` is no way to start, or the model cannot start so.
     """
     way = Variational() if _is(start, "variational") else start
-    if isinstance(way, Variational):
+    if type(way) is Variational:
         return PlannedStart(fit=way.plan(len(records), delta, epsilon))
-    if isinstance(way, Start):
+    if type(way) is Start:
         return PlannedStart(found=way)
     if not isinstance(way, str):
         return PlannedStart()

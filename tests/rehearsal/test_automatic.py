@@ -65,14 +65,42 @@ def test_the_whole_call_stays_within_the_budget(posterior: Any) -> None:
     statement = posterior.statement
     assert statement.epsilon <= 2.0
     assert statement.epsilon > 1.9
-    start = Variational(share=0.1).plan(COUNT, 1e-6, 2.0).event
-    control = ControlVariates(share=0.75).plan(COUNT, 1, 1e-6, 2.0).event
+    assert statement.delta == 1e-6
+    start = Variational(epsilon=0.2, delta=1e-7).plan(COUNT, 1e-6).event
+    assert certify_epsilon(start, 1e-7).epsilon <= 0.2
+    left, left_delta = np.nextafter(2.0 - 0.2, 0), np.nextafter(1e-6 - 1e-7, 0)
+    control = ControlVariates(share=0.75).plan(COUNT, 1, left_delta, left).event
     bits = SelfComposedDpEvent(
         BarkerBit(statement.clip, COUNT), statement.chains * statement.steps
     )
-    whole = ComposedDpEvent([start, control, bits])
-    assert statement.epsilon == certify_epsilon(whole, 1e-6).epsilon
+    rest = certify_epsilon(ComposedDpEvent([control, bits]), left_delta).epsilon
+    assert statement.epsilon == pytest.approx(rest + 0.2, rel=1e-12)
+    assert statement.epsilon >= rest + 0.2
     assert len(statement.released_first) == 2
+    assert "so the costs of both are added" in statement.text
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"warmup": 10**9}, {"chains": 0}, {"devices": []}, {"chunk": -1}],
+)
+def test_what_cannot_run_is_refused_before_a_start_is_spent(
+    monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(automatic, "fit_start", None)  # calling it would fail
+    with pytest.raises(InputError):
+        sample(make_model(), RECORDS, epsilon=1.0, delta=1e-6, progress=False, **change)
+
+
+def test_a_rehearsal_that_fails_does_not_lose_the_start(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise RuntimeError("out of memory")
+
+    monkeypatch.setattr(automatic, "rehearse", fail)
+    posterior = sample(make_model(), RECORDS, epsilon=1.0, delta=1e-6, progress=False)
+    assert "the rehearsal failed with RuntimeError" in posterior.settings["choice"]
 
 
 def test_the_choice_is_kept_with_the_draws(posterior: Any) -> None:

@@ -27,6 +27,7 @@ _RELATIVE = 2.0**-30
 _COMMON_POINTS = 2**10
 _CLOSE = 1e-10
 _LARGEST = 1e4
+_EXPONENT = 600.0
 
 
 @dataclass(frozen=True)
@@ -186,12 +187,18 @@ def _reach(piece: Losses) -> float:
 
 def _moved(piece: Losses, step: float, half: int) -> Losses:
     epsilons = step * np.arange(-half, half + 1)
-    deltas = np.asarray(piece.pmf.get_delta_for_epsilon(epsilons))
-    # Each is the difference of two running sums of n masses that are at most 1; their
-    # terms err by at most 4 units, their additions by one each.
-    rounding = (2 * piece.pmf.size + 16) * _ROUNDOFF
+    reach = float(epsilons[-1])
+    if reach < _EXPONENT:
+        deltas = np.asarray(piece.pmf.get_delta_for_epsilon(epsilons))
+    else:  # e^ε would overflow in running sums
+        deltas = np.array([piece.pmf.get_delta_for_epsilon(e) for e in epsilons])
+    # Each is the difference of two running sums of n masses that are at most 1. An
+    # addition errs by one unit; a term by 4 and, as its exponent is rounded, by as
+    # many as the exponent is large.
+    rounding = (2 * piece.pmf.size + 4 * reach + 32) * _ROUNDOFF
     deltas = deltas * (1 + _RELATIVE)
-    deltas = np.clip(deltas, np.maximum(0.0, -np.expm1(epsilons)), 1.0)
+    with np.errstate(over="ignore"):  # 1 − e^ε may be −∞
+        deltas = np.clip(deltas, np.maximum(0.0, -np.expm1(epsilons)), 1.0)
     return profile_losses(deltas[::-1], step, piece.slack + rounding)
 
 

@@ -9,6 +9,7 @@ record count for more than it may. The sum of a batch leaves with normal noise o
 and only so.
 """
 
+import itertools
 import math
 from collections.abc import Callable
 from functools import partial
@@ -95,7 +96,7 @@ class NoisySums:
         self._sampling = Sampling(len(records), batch)
         # CLIP_STEPS is a power of two, so that the product is exact.
         self._deviation = math.ceil(noise_multiplier * CLIP_STEPS)
-        self._step = self._points = 0
+        self._steps, self._points = itertools.count(), 0
         self._ahead: tuple[int, Any] = (0, None)
         with boundary_arithmetic():
             source = open_on_host(records, dtype)
@@ -126,8 +127,7 @@ class NoisySums:
         least ``noise_multiplier`` times ``CLIP_STEPS``. Batch and noise use words of
         the tape that nothing else uses. No branch depends on a record.
         """
-        step = self._step
-        self._step += 1  # first: no word is read twice, come what may
+        step = next(self._steps)  # first: no word is read twice, come what may
         with boundary_arithmetic():
             batch = jax.device_put(self._batch(step), self._device)
             total = _sum_of_vectors(

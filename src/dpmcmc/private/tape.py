@@ -55,9 +55,12 @@ class Tape:
         return cls(os.urandom(32), is_secret=True)
 
     @classmethod
-    def seeded(cls, seed: int) -> "Tape":
-        """Make a tape that anyone can make again: its bits are not private."""
-        label = f"dpmcmc: not private: seed {seed}"
+    def seeded(cls, seed: int, use: str = "") -> "Tape":
+        """Make a tape that anyone can make again: its bits are not private.
+
+        Tapes of one seed for different uses share no words.
+        """
+        label = f"dpmcmc: not private: seed {seed}{use and f' for {use}'}"
         return cls(hashlib.sha256(label.encode()).digest(), is_secret=False)
 
     def claim(self) -> "Tape":

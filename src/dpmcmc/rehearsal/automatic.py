@@ -6,6 +6,7 @@ Nothing is chosen by the records but through what was released: the start is pri
 and the rehearsal reads records that are simulated there.
 """
 
+import contextlib
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -23,7 +24,7 @@ from dpmcmc.clipping import (
     Shrinking,
 )
 from dpmcmc.errors import InputError, require_positive, require_probability
-from dpmcmc.explicit import Settings, run_privately
+from dpmcmc.explicit import Settings, check_privately, run_privately
 from dpmcmc.inputs import as_model
 from dpmcmc.loop import Precision, chain_precision
 from dpmcmc.model import Model, check_model
@@ -89,8 +90,13 @@ def sample_automatically(
 
     Guarantee
     ---------
-    The start is a private release whose event is part of the run's, and what is
-    chosen depends on the records through the start alone.
+    The start keeps to a part (ε₁, δ₁) of the budget that is settled before, and
+    every way keeps to the rest, whichever is chosen by the start.
+
+    Raises
+    ------
+    InputError
+        If something given cannot be used; no record was read, no budget spent.
     """
     task = _task(settings, delta, epsilon)
     found = fit_start(
@@ -105,15 +111,7 @@ def sample_automatically(
     choice = _choose(task, found, covariates)
     if settings.progress:
         print(choice)
-    chosen = replace(
-        settings,
-        model=task.model,
-        records=task.records,
-        preparation=None,
-        plate=None,
-        start=found,
-        **choice.settings,
-    )
+    chosen = _chosen(task, found, choice.settings)
     posterior = run_privately(chosen, delta=delta, epsilon=epsilon)
     return replace(posterior, settings={**posterior.settings, "choice": str(choice)})
 
@@ -164,6 +162,7 @@ def _with_budget(epsilon: float, way: Way, start: Start) -> Mapping[str, Any]:
 class _Task(NamedTuple):
     """What is asked for, checked, and the ways that are open."""
 
+    settings: Settings
     model: Model
     records: Records
     dtype: Precision
@@ -188,9 +187,30 @@ def _task(settings: Settings, delta: float, epsilon: float) -> _Task:
         preparation=settings.preparation,
         start=None,
     )
-    fit = Variational(share=_START_SHARE).plan(len(records), delta, epsilon)
+    start = Variational(share=_START_SHARE, delta=_START_SHARE * delta)
+    fit = start.plan(len(records), delta, epsilon)
     ways = _open_ways(model, records, fit, delta, epsilon, dtype)
-    return _Task(model, records, dtype, delta, epsilon, fit, ways)
+    task = _Task(settings, model, records, dtype, delta, epsilon, fit, ways)
+    # Refuse now what would be refused once the start has been spent.
+    size = sum(int(np.size(leaf)) for leaf in jax.tree.leaves(model.initial))
+    like = Start(model.initial, np.eye(size), fit.epsilon, fit.delta, fit.description)
+    for way in ways.values():
+        told = _chosen(task, like, _settings(way, like))
+        check_privately(told, delta=delta, epsilon=epsilon)
+    return task
+
+
+def _chosen(task: _Task, start: Start, told: Mapping[str, Any]) -> Settings:
+    """The run as it was chosen."""
+    return replace(
+        task.settings,
+        model=task.model,
+        records=task.records,
+        preparation=None,
+        plate=None,
+        start=start,
+        **told,
+    )
 
 
 def _open_ways(
@@ -255,24 +275,41 @@ def _choose(task: _Task, found: Start | None, covariates: Covariates) -> Choice:
         first = names[0]
         told = _settings(ways[first], found)
         return Choice(first, told, names, f"not rehearsed: {unable}", None)
-    rehearsal = rehearse(
+    try:
+        rehearsal = _rehearsed(task, found, theta, covariates)
+    except Exception as problem:  # the start is spent: go on as if without a simulator
+        told = _settings(ways[names[0]], found)
+        reason = f"not rehearsed: the rehearsal failed with {type(problem).__name__}"
+        return Choice(names[0], told, names, reason, None)
+    best = rehearsal.best
+    trial = next(one for one in rehearsal.trials if one.name == best)
+    reason = f"the smallest error of {len(names)} ways on simulated records"
+    if not trial.is_usable:
+        advice = _advice(trial.error, len(task.records), task.epsilon)
+        reason = f"{reason}, but {advice}"
+        with contextlib.suppress(UserWarning):  # where warnings are errors
+            warnings.warn(advice, stacklevel=4)
+    return Choice(best, _settings(ways[best], found), names, reason, rehearsal)
+
+
+def _rehearsed(
+    task: _Task, found: Start | None, theta: Any, covariates: Covariates
+) -> Rehearsal:
+    """Try every open way on records simulated at ``theta``."""
+    return rehearse(
         task.model,
         records=len(task.records),
         delta=task.delta,
-        ways={name: partial(_with_budget, task.epsilon, ways[name]) for name in names},
+        ways={
+            name: partial(_with_budget, task.epsilon, way)
+            for name, way in task.ways.items()
+        },
         theta=theta,
         covariates=covariates,
         shape=None if found is None else found.covariance,
         fit=task.fit,
         progress=False,
     )
-    best = rehearsal.best
-    trial = next(one for one in rehearsal.trials if one.name == best)
-    if not trial.is_usable:
-        advice = _advice(trial.error, len(task.records), task.epsilon)
-        warnings.warn(advice, stacklevel=4)
-    reason = f"the smallest error of {len(names)} ways on simulated records"
-    return Choice(best, _settings(ways[best], found), names, reason, rehearsal)
 
 
 def _cannot_simulate(model: Model, theta: Any, covariates: Covariates) -> str | None:
@@ -293,5 +330,5 @@ def _advice(error: float, records: int, epsilon: float) -> str:
         f"on simulated records the best way is off by {error:.1f} posterior "
         "deviations: this budget does not buy a usable posterior. About "
         f"ε = {epsilon * factor:.2g}, or N = {records * factor**2:.2g} records, or "
-        f"tempering={records / factor**2:.2g} would."
+        f"tempering={records / factor**2:.2g} would"
     )

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A private start: check what was given, fit a normal guide, say what it cost."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from dp_accounting.dp_event import DpEvent
 from jax.flatten_util import ravel_pytree
 
 from dpmcmc.errors import InputError, require_positive
@@ -42,15 +42,16 @@ class Start:
     covariance
         Its covariance, over the coordinates in the order of
         ``jax.flatten_util.ravel_pytree``.
-    event
-        What it cost, for the accountants.
+    epsilon, delta
+        What it cost by itself; ε is infinite if it was made from a seed.
     description
         What was released, in words.
     """
 
     mean: Any
     covariance: np.ndarray
-    event: DpEvent
+    epsilon: float
+    delta: float
     description: str
 
 
@@ -110,7 +111,8 @@ def fit_start(
     ---------
     The returned mean and covariance are a function of what ``plan.steps`` calls of
     `NoisySums.release` returned, with the plan's batch and noise, and of public
-    numbers; so they cost ``plan.event``, if the tape is fresh.
+    numbers; so they cost ``plan.event``, and (``epsilon``, ``delta``) by
+    themselves, if the tape is fresh. If it is not, ``epsilon`` is infinite.
     """
     problem = _problem(model, records, plan, tempered, dtype)
     sums = NoisySums(
@@ -128,7 +130,9 @@ def fit_start(
         mean, covariance = climb(problem, sums, done)
     with jax.enable_x64(is_double(dtype)):
         theta = problem.gradient.unravel(jnp.asarray(mean, dtype))
-    return Start(theta, covariance, plan.event, plan.description)
+    # whoever knows the seed of a tape can take the noise away again
+    epsilon = plan.epsilon if tape.is_secret else math.inf
+    return Start(theta, covariance, epsilon, plan.delta, plan.description)
 
 
 def _problem(

@@ -37,12 +37,16 @@ class Plan:
         Of how many records each batch is drawn, and how many.
     noise_multiplier
         The deviation of the noise, in units of the longest vector of a record.
+    epsilon, delta
+        The budget that the start keeps to by itself.
     """
 
     settings: "Variational"
     records: int
     batch: int
     noise_multiplier: float
+    epsilon: float
+    delta: float
 
     @property
     def steps(self) -> int:
@@ -178,4 +182,4 @@ class Variational:
             own = whole * (_SHARE if self.share is None else self.share)
         own_delta = delta if self.delta is None else self.delta
         noise = least_noise(self.steps, batch, records, own, own_delta)
-        return Plan(self, records, batch, noise)
+        return Plan(self, records, batch, noise, own, own_delta)
