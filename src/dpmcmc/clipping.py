@@ -30,7 +30,7 @@ from dpmcmc.private import (
     Shifted,
     Shrunk,
 )
-from dpmcmc.tracing import shape_of_result
+from dpmcmc.tracing import require_visible, shape_of_result
 
 __all__ = [
     "Clipping",
@@ -88,8 +88,8 @@ class ModelCorrection:
     Parameters
     ----------
     simulated
-        How many records are simulated at each step; a sixteenth of the number of records
-        unless given, but at least 4,096 and at most 262,144.
+        How many records are simulated at each step; a sixteenth of the number of
+        records unless given, but at least 4,096 and at most 262,144.
     seed
         Which random numbers; public.
     """
@@ -160,6 +160,7 @@ class ConditionalCentring:
                 "is evaluated with each of them at every step. Choose fewer."
             )
         _require_simulator(model, "ConditionalCentring")
+        _require_visible_simulator(model, shapes)
         if set(shapes) == set(names):
             raise InputError(
                 "the model explains every column of a record, so that there is nothing "
@@ -261,6 +262,16 @@ def _require_simulator(model: Model, method: str) -> None:
             "Model(simulate=…), take a ready model or a NumPyro model, or choose "
             "PlainClipping."
         )
+
+
+def _require_visible_simulator(model: Model, shapes: Any) -> None:
+    """Refuse a simulator that could show the covariates of records, or mix them."""
+    assert model.simulate is not None
+    with jax.enable_x64(_is_wide(shapes)):
+        theta = jax.tree.map(jnp.asarray, model.initial)
+        key = jax.random.key(0)
+        shape_of_result("simulate", model.simulate, theta, key, shapes)
+        require_visible("simulate", model.simulate, theta, key, shapes)
 
 
 def _require_continuous(model: Model) -> None:

@@ -97,9 +97,11 @@ class Drawn:
         covariates = {
             name: leaf for name, leaf in record.items() if name not in self.names
         }
+        # The simulator has no use for the record's own responses: it gets zeros.
+        blank = {name: jnp.zeros_like(record[name]) for name in self.names}
         found = []
         for key in self.keys(covariates):
-            drawn = model.simulate(point, key, record)
+            drawn = model.simulate(point, key, {**record, **blank})
             responses = {name: drawn[name] for name in self.names}
             own = model.log_likelihood(point, {**record, **responses})
             found.append(_Chosen(responses, as_float(own, jnp.result_type(float))))
