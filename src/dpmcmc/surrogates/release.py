@@ -265,6 +265,7 @@ def _require_derivatives(model: Model, theta: Any, record: Any) -> None:
     def scalar(theta: Any, record: Any) -> jax.Array:
         return as_float(model.record_log_likelihood(theta, record), float)
 
-    hessian = jax.jacfwd(jax.grad(scalar))
-    shape_of_result("the Hessian of log_likelihood", hessian, theta, record)
-    require_visible("the Hessian of log_likelihood", hessian, theta, record)
+    # Records are differentiated both ways: all directions at once, or along a move.
+    for second in (jax.jacfwd(jax.grad(scalar)), jax.jacfwd(jax.jacfwd(scalar))):
+        shape_of_result("the Hessian of log_likelihood", second, theta, record)
+        require_visible("the Hessian of log_likelihood", second, theta, record)
