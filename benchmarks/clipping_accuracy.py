@@ -52,9 +52,9 @@ def cases(records: int) -> dict[str, Case]:
     factor = (1e6 / records) ** 0.5
     plain = PlainClipping()
     near = {
-        "plain": (plain, 0.0105 * factor, 0.5),
-        "shrinking": (Shrinking(), 0.0105 * factor, 0.5),
-        "conditional centring": (ConditionalCentring(), 0.0105 * factor, 0.5),
+        "plain": (plain, 0.0105 * factor, 0.65),
+        "shrinking": (Shrinking(), 0.0105 * factor, 0.65),
+        "conditional centring": (ConditionalCentring(), 0.0105 * factor, 0.65),
     }
     return {
         "mixture": Case(
@@ -76,7 +76,10 @@ def cases(records: int) -> dict[str, Case]:
             linear_problem,
             records // 10,
             3.0,
-            {name: near[name] for name in ("plain", "conditional centring")},
+            {
+                "plain": (plain, 0.0105 * factor, 0.5),
+                "conditional centring": (ConditionalCentring(), 0.0105 * factor, 0.5),
+            },
         ),
         "student": Case(
             "t₅ noise under a normal model",

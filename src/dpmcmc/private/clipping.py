@@ -22,7 +22,7 @@ from dpmcmc.tracing import as_float
 
 __all__ = ["Centred", "Restored", "Shifted", "Shrunk"]
 
-_INNER = 0.9
+_INNER = 0.8
 """The share of the bound that is clipped to where the rest is room for a mean."""
 
 
