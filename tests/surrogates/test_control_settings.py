@@ -43,7 +43,20 @@ def test_a_plan_costs_what_it_says():
     assert certify_epsilon(plan.event, 1e-6).epsilon > 0.99
     own = ControlVariates(epsilon=1.0).plan(1000, 4, 1e-6)
     assert own.noise_multiplier == plan.noise_multiplier
-    assert plan.gradient_bound == plan.settings.gradient_bound * 2
-    assert plan.hessian_bound == plan.settings.hessian_bound * 4
+    assert (plan.gradient_bound, plan.hessian_bound) == (4 * 2, 4 * 4)
     assert "14 numbers" in plan.description
     assert "1,000 records" in plan.description
+
+
+def test_bounds_are_wide_where_there_are_many_records():
+    few, many, told = (
+        ControlVariates(epsilon=1.0, **given).plan(records, 4, 1e-6)
+        for records, given in [
+            (10_000, {}),
+            (10_000_000, {}),
+            (10_000_000, {"gradient_bound": 3.0, "hessian_bound": 2.0}),
+        ]
+    )
+    assert (few.gradient_bound, few.hessian_bound) == (4 * 2, 4 * 4)
+    assert (many.gradient_bound, many.hessian_bound) == (12 * 2, 40 * 4)
+    assert (told.gradient_bound, told.hessian_bound) == (3 * 2, 2 * 4)

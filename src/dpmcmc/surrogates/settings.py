@@ -19,6 +19,17 @@ __all__ = ["ControlVariates", "Plan"]
 
 _SHARE = 0.75
 
+_USUAL_GRADIENT, _WIDEST_GRADIENT = 4.0, 12.0
+_USUAL_HESSIAN, _WIDEST_HESSIAN = 4.0, 40.0
+"""Bounds in units of usual lengths: at least, and at most, where noise allows."""
+
+_SHIFT = 0.15
+"""How far the noise of the gradient may move a posterior for the sake of a wide bound,
+in posterior deviations: what is cut off moves it too, and more with more records."""
+
+_BEND = 0.005
+"""How much of the curvature the noise of the Hessian may be, likewise."""
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -42,12 +53,20 @@ class Plan:
     @property
     def gradient_bound(self) -> float:
         """The bound c_g on a record's whitened gradient."""
-        return self.settings.gradient_bound * math.sqrt(self.dimension)
+        multiple = self.settings.gradient_bound
+        if multiple is None:
+            room = math.sqrt(self.records / self.dimension) / self.noise_multiplier
+            multiple = min(max(_USUAL_GRADIENT, _SHIFT * room), _WIDEST_GRADIENT)
+        return multiple * math.sqrt(self.dimension)
 
     @property
     def hessian_bound(self) -> float:
         """The bound c_H on a record's whitened Hessian, in the Frobenius norm."""
-        return self.settings.hessian_bound * self.dimension
+        multiple = self.settings.hessian_bound
+        if multiple is None:
+            room = self.records / (self.noise_multiplier * self.dimension)
+            multiple = min(max(_USUAL_HESSIAN, _BEND * room), _WIDEST_HESSIAN)
+        return multiple * self.dimension
 
     @property
     def event(self) -> DpEvent:
@@ -83,11 +102,12 @@ class ControlVariates:
         The δ that goes with it; the run's unless given.
     gradient_bound
         Where a record's gradient is shortened: this many times √d, the length that it
-        has on average in whitened coordinates, d the number of coordinates of θ.
+        has on average in whitened coordinates, d the number of coordinates of θ. Unless
+        given, 4, or more where there are so many records that the noise allows it.
     hessian_bound
         Where a record's Hessian is shortened: this many times d, in the Frobenius
         norm. What is cut off of a Hessian is small near the centre, so that it may be
-        tighter than the other bound.
+        tighter than the other bound. Unless given, 4, or more likewise.
     centred
         Whether what is cut off of a gradient is made up for by its mean over all
         responses that the record might have had, where the model lists them. Then
@@ -97,8 +117,8 @@ class ControlVariates:
     epsilon: float | None = None
     share: float | None = None
     delta: float | None = None
-    gradient_bound: float = 4.0
-    hessian_bound: float = 4.0
+    gradient_bound: float | None = None
+    hessian_bound: float | None = None
     centred: bool = True
 
     def __post_init__(self) -> None:
@@ -113,12 +133,9 @@ class ControlVariates:
             require_probability("share", self.share, "Three quarters is common.")
         if self.delta is not None:
             require_probability("delta", self.delta, "Choose it well below 1/N.")
-        require_positive(
-            "gradient_bound", self.gradient_bound, "Four leaves most records whole."
-        )
-        require_positive(
-            "hessian_bound", self.hessian_bound, "Four leaves most records whole."
-        )
+        for name in ("gradient_bound", "hessian_bound"):
+            if getattr(self, name) is not None:
+                require_positive(name, getattr(self, name), "Leave it out for usual.")
 
     def plan(
         self, records: int, dimension: int, delta: float, epsilon: float | None = None
