@@ -47,8 +47,8 @@ _SHORT = 0.8
 """Moves of such a way, in deviations of the start."""
 
 _USABLE = 0.5
-_TRIED_GRID = Grid(0.01)
-"""Any grid: with it a model is asked whether a way to clip would suit it."""
+_TRIED_GRID, _TRIED = Grid(0.01), 4096
+"""Any grid and number: with them a model is asked whether a way to clip suits it."""
 
 
 @dataclass(frozen=True)
@@ -244,9 +244,7 @@ def _open_ways(
     }
     one_record = records.shape_of_one(dtype)
     for name, clipping in clippings.items():
-        suits = partial(
-            clipping.influence, model, one_record, _TRIED_GRID, len(records)
-        )
+        suits = partial(clipping.influence, model, one_record, _TRIED_GRID, _TRIED)
         if _fits(suits):
             ways[name] = partial(_short_walk, clipping)
     return ways
