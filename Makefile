@@ -17,7 +17,7 @@ demo: $(READY)
 	@$(BIN)/python -m dpmcmc.experiments.demo
 
 test: $(READY)
-	@$(BIN)/python -m pytest --cov --numprocesses auto --dist loadfile
+	@PYTHONHASHSEED=0 $(BIN)/python -m pytest --cov --numprocesses auto --dist loadfile
 
 test-slow: $(READY)
 	@$(BIN)/python -m pytest -m slow

@@ -220,7 +220,7 @@ def test_its_warnings_are_silent(capfd: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     "value",
     ["3.5", 1 + 2j, None, np.zeros(2), np.zeros(0), object(), 10**400, [1, [2]]],
-    ids=str,
+    ids=lambda value: type(value).__name__,
 )
 def test_what_is_not_one_real_number_is_none(value: Any) -> None:
     assert np.isnan(jax.jit(PythonFunction(lambda theta, record: value))(0.0, 0.0))

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The mixture minimises the paper's loss from any start, and repeats with its seed."""
 
-import sys
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -52,7 +50,6 @@ def test_a_stored_fit_is_what_the_paper_s_settings_give(variance):
     # loss of the same size.
     assert loss(fit) == pytest.approx(loss(stored), rel=1.0)
     assert fit.sup_error() == pytest.approx(stored.sup_error(), rel=0.5)
-
 
 
 @pytest.mark.parametrize(

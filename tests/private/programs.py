@@ -87,11 +87,12 @@ def _result(equation, worst, records, sums):
         assert dtype.kind == "i", f"sums are added as {dtype}"
         sums.append(dtype)
         return Source.SUM
-    if name in ("dot_general", "reduce_sum") and records not in _contracted(equation):
+    adds = name in ("dot_general", "reduce_sum")
+    if adds and records not in _contracted(equation):
         return worst  # over the coordinates of each record
-    if name == "slice" and has_records:
-        return worst  # of another axis: that of records is whole
-    assert name in ENTRYWISE, f"{name} may mix records: look at it"
+    # a slice of another axis leaves that of records whole
+    is_part = name == "slice" and has_records
+    assert is_part or name in ENTRYWISE, f"{name} may mix records: look at it"
     if worst == Source.SUM and name == "lt":
         return Source.BIT
     return worst

@@ -39,7 +39,12 @@ from dpmcmc.variational import Plan, Start, Variational, check_start, fit_start
 
 __all__ = ["Choice", "choose", "sample_automatically"]
 
-_START_SHARE, _CONTROL_SHARE = 0.1, 0.75
+_SHARE, _SHARE_OF_FEW, _FEW = 0.1, 0.25, 50_000
+"""The part of the budget that finds a start, which is harder with few records."""
+
+_CONTROL_SHARE = 0.9
+"""The part of what is left for control variates; bits need little beside them."""
+
 _STEPS = 3000
 """Steps of a way without control variates; the clip is what the budget allows then."""
 
@@ -187,7 +192,8 @@ def _task(settings: Settings, delta: float, epsilon: float) -> _Task:
         preparation=settings.preparation,
         start=None,
     )
-    start = Variational(share=_START_SHARE, delta=_START_SHARE * delta)
+    share = _SHARE if len(records) >= _FEW else _SHARE_OF_FEW
+    start = Variational(share=share, delta=share * delta)
     fit = start.plan(len(records), delta, epsilon)
     ways = _open_ways(model, records, fit, delta, epsilon, dtype)
     task = _Task(settings, model, records, dtype, delta, epsilon, fit, ways)
