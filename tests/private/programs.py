@@ -65,12 +65,34 @@ def trace_sources(program, inputs, records, sums=None):
             results = [max(sources, default=Source.PUBLIC)] * len(equation.outvars)
         elif inner and equation.primitive.name in ("jit", "pjit", "closed_call"):
             results = trace_sources(inner[0], sources, records, sums)
+        elif equation.primitive.name == "while":
+            results = _looped(equation, sources, records, sums)
         elif equation.primitive.name == "reduce":
             results = _reduced(equation, inner[0], records, sums)
         else:
             results = [_result(equation, max(sources), records, sums)]
         known.update(zip(equation.outvars, results, strict=True))
     return [source(variable) for variable in program.outvars]
+
+
+def _looped(equation, sources, records, sums):
+    """What is carried round a loop, followed until nothing more is learnt.
+
+    How often it goes round must be public.
+    """
+    for_end = equation.params["cond_nconsts"]
+    first = for_end + equation.params["body_nconsts"]
+    fixed, carried = sources[for_end:first], sources[first:]
+    body = equation.params["body_jaxpr"].jaxpr
+    end = equation.params["cond_jaxpr"].jaxpr
+    while True:
+        found = trace_sources(body, [*fixed, *carried], records, sums)
+        joined = [max(old, new) for old, new in zip(carried, found, strict=True)]
+        if joined == carried:
+            (ends,) = trace_sources(end, [*sources[:for_end], *carried], records)
+            assert ends == Source.PUBLIC, "a loop ends by what records say"
+            return carried
+        carried = joined
 
 
 def _result(equation, worst, records, sums):

@@ -1,0 +1,91 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""A mover that adapts learns what was released, and the whole chunk tells no more."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from programs import Source, trace_sources
+
+from dpmcmc.model import Model
+from dpmcmc.private import Chains, FullData, Grid, Records, Tape
+from dpmcmc.private import chains as chains_module
+from dpmcmc.proposals import Adaptive, RandomWalk
+
+COUNT = 1021  # a prime, so that no other axis has its length
+
+
+def log_likelihood(theta, record):
+    return -((record - theta[0]) ** 2) - theta[1] ** 2
+
+
+def sources_of_chunk():
+    """Trace a chunk of steps of three adapting chains, and follow the records."""
+    model = Model(log_likelihood, lambda theta: -jnp.sum(theta**2), np.zeros(2))
+    with jax.enable_x64(True):
+        start = jnp.zeros((3, 2))
+        running = Chains(
+            model,
+            Records(np.zeros(COUNT)),
+            Adaptive(RandomWalk(0.1)).fit(start[0]),
+            FullData(Grid(0.01)),
+            Tape.seeded(1),
+            start=start,
+            dtype="float64",
+            chunk=4,
+            devices=jax.devices()[:1],
+        )
+        arguments = (
+            running._access.resident,
+            running._state,
+            running._mover,
+            running._inputs(0, 4),
+        )
+        program, shape = jax.make_jaxpr(
+            lambda *given: chains_module._advance(
+                model, running._test, "float64", *given, 4
+            ),
+            return_shape=True,
+        )(*arguments)
+    resident, state, mover, inputs = jax.tree.map(lambda _: Source.PUBLIC, arguments)
+
+    def of_records(tree):
+        return jax.tree.map(lambda _: Source.RECORD, tree)
+
+    state = state._replace(memory=of_records(state.memory))
+    flat = jax.tree.leaves((of_records(resident), state, mover, inputs))
+    outputs = trace_sources(program.jaxpr, flat, COUNT, [])
+    return jax.tree.unflatten(jax.tree.structure(shape), outputs)
+
+
+def test_a_whole_chunk_releases_nothing_but_what_bits_tell():
+    state, mover, released = sources_of_chunk()
+    assert set(jax.tree.leaves(released)) == {Source.BIT}
+    assert max(jax.tree.leaves(mover)) == Source.BIT
+    assert set(jax.tree.leaves((state.theta, state.log_prior))) == {Source.BIT}
+    assert state.memory == Source.RECORD
+
+
+def test_a_mover_that_learns_more_is_found(monkeypatch):
+    """Were it handed the sums of log-likelihoods, its moves would tell of them."""
+    step = chains_module._step
+    seen = []
+
+    def keeps(*given):
+        state, accepted = step(*given)
+        seen.append(jnp.sum(jnp.round(state.memory).astype(jnp.int64), axis=-1))
+        return state, accepted
+
+    def learns(mover, row):
+        sums = seen.pop().astype(jnp.float64)
+        return jax.tree.map(lambda leaf: leaf + jnp.sum(sums) * 1e-9, mover)
+
+    monkeypatch.setattr(chains_module, "_step", keeps)
+    monkeypatch.setattr(chains_module, "_adapted", learns)
+    chains_module._advance.clear_cache()
+    try:
+        with pytest.raises(AssertionError, match="sums are added as float64"):
+            sources_of_chunk()
+    finally:
+        chains_module._advance.clear_cache()
