@@ -1,0 +1,169 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""Text files: one line is one record, and no line is refused.
+
+A line with too few or too many cells is a record whose values are all missing. An error
+would tell that there is such a line, and to leave it out would change the number of
+records, which is public and the same for neighbours. For the same reason a line ends
+where it ends, even within quotes: one quote that is never closed would else swallow
+all records after it.
+"""
+
+import csv
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from dpmcmc.files.columns import Reading
+from dpmcmc.files.problems import FileError
+
+__all__ = ["header_of", "read_lines"]
+
+BLOCK = 1 << 23
+"""How many bytes are read at a time."""
+
+_BLANK = re.compile(rb"^\r?\n", re.MULTILINE)
+
+
+def header_of(path: Path, separator: str) -> tuple[str, ...]:
+    """Return the names of the columns: the first line that is not blank.
+
+    Raises
+    ------
+    FileError
+        If it is not text in UTF-8, or separated by something else.
+    """
+    with path.open("rb") as file:
+        line = _header(file)
+    try:
+        text = line.decode("utf-8-sig").strip("\r\n")
+        names = next(csv.reader([text], delimiter=separator, strict=True), [])
+    except (UnicodeDecodeError, csv.Error):
+        raise FileError(
+            f"the first line of {path} is not a header of column names in UTF-8. Write "
+            "the file again as UTF-8, with the names of its columns first."
+        ) from None
+    if len(names) == 1 and any(other in names[0] for other in ";\t,"):
+        raise FileError(
+            f"the columns of {path} are not separated by {separator!r}. Write commas "
+            "in a .csv and tabs in a .tsv; decimals have a point."
+        )
+    return tuple(name.strip() for name in names)
+
+
+def read_lines(
+    path: Path, separator: str, wanted: Mapping[int, Reading]
+) -> list[np.ndarray]:
+    """Read the wanted columns, given by their places, one array each."""
+    width = len(header_of(path, separator))
+    parts: list[list[np.ndarray]] = [[] for _ in wanted]
+    with path.open("rb") as file:
+        _header(file)
+        for block in _blocks(file):
+            cells = _cells(block, separator, width, list(wanted))
+            for part, array, reading in zip(parts, cells, wanted.values(), strict=True):
+                part.append(reading.values(array))
+    whole = []
+    for part, reading in zip(parts, wanted.values(), strict=True):
+        whole.append(np.concatenate([np.empty(0, reading.dtype), *part]))
+        part.clear()  # so that at most one column is there twice
+    return whole
+
+
+def _header(file: IO[bytes]) -> bytes:
+    """Read up to the end of the header."""
+    while (line := file.readline()) and not line.strip(b"\r\n"):
+        pass
+    return line
+
+
+def _blocks(file: IO[bytes]) -> Iterator[bytes]:
+    """Whole lines, blank ones left out, about as much at a time as a block."""
+    rest = b""
+    while data := file.read(BLOCK):
+        end = data.rfind(b"\n") + 1
+        lines, rest = (rest + data[:end], data[end:]) if end else (b"", rest + data)
+        if kept := _BLANK.sub(b"", lines):
+            yield kept
+    if rest.strip(b"\r"):
+        yield rest
+
+
+def _cells(block: bytes, separator: str, width: int, places: list[int]) -> list[Any]:
+    """The cells of the wanted columns, null in a line of a wrong number of them."""
+    plain = b'"' not in block and block.count(b"\r") == block.count(b"\r\n")
+    fast = _plain_cells(block, separator, width, places) if plain else None
+    return _any_cells(block, separator, width, places) if fast is None else fast
+
+
+def _plain_cells(
+    block: bytes, separator: str, width: int, places: list[int]
+) -> list[Any] | None:
+    """Cells of lines without quotes; None if they must be read with more care."""
+    import pyarrow as pa  # noqa: PLC0415
+    from pyarrow import csv as arrow_csv  # noqa: PLC0415
+
+    wrong: list[int] = []
+
+    def leave_out(row: Any) -> str:
+        wrong.append(row.number - 1)
+        return "skip"
+
+    names = [str(place) for place in range(width)]
+    kept = [str(place) for place in places]
+    try:
+        table = arrow_csv.read_csv(
+            pa.py_buffer(block),
+            arrow_csv.ReadOptions(
+                use_threads=False, block_size=len(block) + 1, column_names=names
+            ),
+            arrow_csv.ParseOptions(
+                delimiter=separator, quote_char=False, invalid_row_handler=leave_out
+            ),
+            arrow_csv.ConvertOptions(
+                check_utf8=False,
+                column_types=dict.fromkeys(names, pa.binary()),
+                include_columns=kept,
+            ),
+        )
+    except pa.ArrowException:
+        return None
+    lines = block.count(b"\n") + (not block.endswith(b"\n"))
+    if table.num_rows + len(wrong) != lines:
+        return None
+    columns = [table.column(name).combine_chunks() for name in kept]
+    if not wrong:
+        return columns
+    right = np.ones(lines, bool)
+    right[wrong] = False
+    source = pa.array(np.cumsum(right) - 1, mask=~right)
+    return [column.take(source) for column in columns]
+
+
+def _any_cells(
+    block: bytes, separator: str, width: int, places: list[int]
+) -> list[Any]:
+    """Cells of any lines, each by itself."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    rows = [
+        _row(line.removesuffix(b"\r"), separator, width, places)
+        for line in block.removesuffix(b"\n").split(b"\n")
+    ]
+    return [pa.array(column, pa.binary()) for column in zip(*rows, strict=True)]
+
+
+def _row(
+    line: bytes, separator: str, width: int, places: list[int]
+) -> list[bytes | None]:
+    text = line.decode("utf-8", "surrogateescape")
+    try:
+        cells = next(csv.reader([text], delimiter=separator), [])
+    except csv.Error:
+        cells = []
+    if len(cells) != width:
+        return [None] * len(places)
+    return [cells[place].encode("utf-8", "surrogateescape") for place in places]
