@@ -15,12 +15,12 @@ from dpmcmc.statement import Statement
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["plot_posterior"]
+__all__ = ["ALARM", "COLOURS", "density_of", "draw_density", "plot_posterior"]
 
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 """Colours of Okabe and Ito, told apart by readers with any colour vision."""
 
-_ALARM = "#B00020"
+ALARM = "#B00020"
 _MOST_ROWS = 12
 
 
@@ -58,10 +58,10 @@ def plot_posterior(
     axes = body.subplots(len(parts), 2, squeeze=False, width_ratios=[3, 4])
     for (title, name, index), (left, right) in zip(parts, axes, strict=True):
         # The last is drawn first, so that the one named first lies on top.
-        named = list(zip(posteriors.values(), _COLOURS, strict=False))
+        named = list(zip(posteriors.values(), COLOURS, strict=False))
         for each, colour in reversed(named):
             place: Any = (..., *index)
-            _draw_density(left, each.honest[name][place].ravel(), colour)
+            draw_density(left, each.honest[name][place].ravel(), colour)
             _draw_trace(right, each.draws[name][place], colour)
         left.set_ylabel(title)
         left.set_yticks([])
@@ -76,10 +76,10 @@ def plot_posterior(
 
 def _check(posteriors: Mapping[str, Posterior]) -> None:
     names = {tuple(each.draws) for each in posteriors.values()}
-    if len(names) != 1 or len(posteriors) > len(_COLOURS):
+    if len(names) != 1 or len(posteriors) > len(COLOURS):
         raise InputError(
             f"there are {len(posteriors)} posteriors with {len(names)} sets of "
-            f"parameters; give from 1 to {len(_COLOURS)} posteriors of one model."
+            f"parameters; give from 1 to {len(COLOURS)} posteriors of one model."
         )
 
 
@@ -93,16 +93,22 @@ def _coordinates(posterior: Posterior) -> list[tuple[str, str, tuple[int, ...]]]
     return parts[:_MOST_ROWS]
 
 
-def _draw_density(axes: Any, values: np.ndarray, colour: str) -> None:
+def density_of(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A smooth density of values that are not all the same, at points of a grid."""
     from scipy.stats import gaussian_kde  # noqa: PLC0415 - slow to import
 
+    margin = 0.15 * np.ptp(values)
+    grid = np.linspace(values.min() - margin, values.max() + margin, 300)
+    return grid, gaussian_kde(values)(grid)
+
+
+def draw_density(axes: Any, values: np.ndarray, colour: str) -> None:
+    """Draw the density of values, or one line where they are all the same."""
     values = values.astype(np.float64)
     if np.ptp(values) == 0:
         axes.axvline(values[0], color=colour)
         return
-    margin = 0.15 * np.ptp(values)
-    grid = np.linspace(values.min() - margin, values.max() + margin, 300)
-    density = gaussian_kde(values)(grid)
+    grid, density = density_of(values)
     axes.fill_between(grid, density, color=colour, alpha=0.2, linewidth=0)
     axes.plot(grid, density, color=colour)
 
@@ -117,7 +123,7 @@ def _draw_trace(axes: Any, values: np.ndarray, colour: str) -> None:
 def _write_captions(part: Any, posteriors: Mapping[str, Posterior]) -> None:
     lines = len(posteriors)
     for place, ((name, each), colour) in enumerate(
-        zip(posteriors.items(), _COLOURS, strict=False)
+        zip(posteriors.items(), COLOURS, strict=False)
     ):
         statement = each.statement
         chains, draws = each.accepted.shape
@@ -128,7 +134,7 @@ def _write_captions(part: Any, posteriors: Mapping[str, Posterior]) -> None:
             top,
             f"{name}: {statement.label}; {chains} × {draws:,} draws from "
             f"{statement.records:,} records{_tempered(statement)}",
-            color="black" if statement.is_private else _ALARM,
+            color="black" if statement.is_private else ALARM,
             weight="normal" if statement.is_private else "bold",
             va="center",
             fontsize=10,

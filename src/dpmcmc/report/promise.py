@@ -1,0 +1,294 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the guarantee means in plain words, its limits, and how a budget was spent."""
+
+import math
+from collections.abc import Sequence
+
+from dpmcmc.posterior import Posterior
+from dpmcmc.report.elements import (
+    Bar,
+    Section,
+    bar,
+    bullets,
+    definitions,
+    heading,
+    paragraph,
+    table,
+)
+from dpmcmc.report.pictures import COLOURS
+from dpmcmc.report.spending import Budget, Part
+from dpmcmc.statement import Statement, round_up
+
+__all__ = ["LARGE", "guarantee", "spent"]
+
+_GUESSES = (0.01, 0.1, 0.5, 0.9)
+_GROUPS = (1, 2, 5, 10)
+LARGE = 5.0
+"""An ε above which the promise says little."""
+
+_NO_PROMISE = 0.01
+"""A δ above which there is no promise to speak of."""
+
+_SPENT, _RESERVED = COLOURS[0], "#E69F00"
+
+
+def guarantee(statement: Statement) -> Section:
+    """What is promised to whoever is in the records, or that nothing is."""
+    body = _promised(statement) if statement.is_private else _not_promised(statement)
+    return Section("guarantee", "What the guarantee means", body)
+
+
+def spent(
+    posterior: Posterior, parts: Sequence[Part], budget: Budget | None
+) -> Section:
+    """How this run spent its budget, and where the data set's budget stands."""
+    statement = posterior.statement
+    body = [*(_parts(posterior, parts) if statement.is_private else [_unpriced()])]
+    if budget is not None:
+        body += _ledger(budget)
+    return Section("spent", "How the budget was spent", body)
+
+
+def _promised(statement: Statement) -> list[str]:
+    epsilon, delta = statement.epsilon, statement.delta
+    return [
+        paragraph(
+            "Suppose that anyone’s record had been replaced by any other record, and "
+            "that all had been done again. The chance of anything that this report "
+            "might have said would have changed by at most a factor of "
+            f"{_factor(epsilon)}, but for a chance of about {round_up(delta)}"
+            f"{_one_in(delta)}. So nobody can tell with much confidence from the draws "
+            "what any one record held: not even someone who knows all the others."
+        ),
+        paragraph(
+            "In numbers: someone has a guess about one record, and reads everything "
+            "that was released. The guess can become at most so sure:"
+        ),
+        table(
+            f"What the best reader can learn of one record (ε = {round_up(epsilon)})",
+            ["Sure before", "Sure after, at most"],
+            [[f"{guess:.0%}", _sure(guess, epsilon)] for guess in _GUESSES],
+        ),
+        *([paragraph(_weak(epsilon), "care")] if epsilon > LARGE else []),
+        heading("What is protected"),
+        bullets(
+            [
+                (
+                    "Any one record,",
+                    f"whichever of the {statement.records:,} it is, against being "
+                    "replaced by any other; and against anyone who sees the draws, "
+                    "whatever else they know, now or later.",
+                ),
+                (
+                    "Everything computed from the draws,",
+                    "such as this report: it costs nothing more.",
+                ),
+            ]
+        ),
+        heading("What is not protected"),
+        bullets(
+            [
+                (
+                    "How many records there are.",
+                    "The number is public, and so are the model, the bounds and every "
+                    "setting.",
+                ),
+                (
+                    "People with several records, and groups.",
+                    "The promise is for one record; it weakens with each further one, "
+                    "as the table says.",
+                ),
+                (
+                    "What is true of the population.",
+                    "If smoking causes cancer, the draws say so, and that tells "
+                    "something about a smoker who is not among the records at all.",
+                ),
+                (
+                    "How the answer is used.",
+                    "A model can be wrong, or be applied to people whom it does not "
+                    "fit; privacy says nothing about that.",
+                ),
+                (
+                    "Other releases.",
+                    "Anything else released from the same records, before or after, "
+                    "adds to the cost. A ledger counts it.",
+                ),
+                (
+                    "Choices made by looking.",
+                    "The promise holds if the model, the bounds and all settings were "
+                    "chosen without looking at the records.",
+                ),
+                (
+                    "The machine.",
+                    "Whoever could watch the computation itself, its memory or its "
+                    "timing, is trusted.",
+                ),
+            ]
+        ),
+        table(
+            "What the promise is worth to someone with several records",
+            ["Records of one person", "ε", "δ", "A guess of 50% becomes at most"],
+            [_group(count, epsilon, delta) for count in _GROUPS],
+        ),
+    ]
+
+
+def _not_promised(statement: Statement) -> list[str]:
+    return [
+        paragraph("NOT PRIVATE: there is no guarantee.", "alarm"),
+        paragraph(
+            "The draws were made without protection, because "
+            f"{'; and '.join(statement.not_private_because)}. Anyone who sees them may "
+            f"learn what single records hold. If the {statement.records:,} records are "
+            "sensitive, neither the draws nor this report may be passed on."
+        ),
+        paragraph(
+            "A private run of the same model has a budget (ε, δ) that is settled "
+            "before a record is read, a bound on what one record can do to each step, "
+            "and fresh secret randomness. Its report says what that protects."
+        ),
+    ]
+
+
+def _parts(posterior: Posterior, parts: Sequence[Part]) -> list[str]:
+    statement = posterior.statement
+    bits = statement.chains * statement.steps
+    warm_up = posterior.warmup_accepted.size
+    told = [
+        *(("Released first", _sentence(words)) for words in statement.released_first),
+        (
+            "Released",
+            f"{bits:,} accept-or-reject bits, one at each step; {warm_up:,} of them "
+            f"({warm_up / bits:.0%}) are warm-up, which costs what the others cost.",
+        ),
+        ("Proven by", _sentence(statement.accountant)),
+    ]
+    if not parts and not statement.released_first:
+        parts = [Part("accept-or-reject bits", statement.epsilon)]
+    return [
+        paragraph(
+            f"The run cost ε = {round_up(statement.epsilon)} at δ = "
+            f"{round_up(statement.delta)}, for everything together."
+        ),
+        *([_bars(statement, parts)] if parts else []),
+        *(
+            [
+                paragraph(
+                    "Each bar is what that part would cost by itself. Privacy costs "
+                    "do not add up like money: together the parts cost less than the "
+                    "sum of their bars.",
+                    "note",
+                )
+            ]
+            if len(parts) > 1
+            else []
+        ),
+        definitions(told),
+    ]
+
+
+def _bars(statement: Statement, parts: Sequence[Part]) -> str:
+    whole = max([statement.epsilon, *(part.epsilon for part in parts)])
+    rows = [
+        [part.name, f"ε = {round_up(part.epsilon)}", _one_bar(part, whole, COLOURS[0])]
+        for part in parts
+    ]
+    together = Part("all together", statement.epsilon)
+    if len(parts) > 1:
+        shown = f"ε = {round_up(together.epsilon)}"
+        rows.append([together.name, shown, _one_bar(together, whole, "#333333")])
+    return table(
+        "What each part costs",
+        ["Part", "By itself", "In a picture"],
+        rows,
+        kind="bars",
+    )
+
+
+def _one_bar(part: Part, whole: float, colour: str) -> Bar:
+    share = part.epsilon / whole if whole > 0 else 0.0
+    return bar([(share, colour)], f"{part.name}: ε = {round_up(part.epsilon)}")
+
+
+def _ledger(budget: Budget) -> list[str]:
+    shares = [
+        ("spent", budget.spent, _SPENT),
+        ("reserved by open runs", budget.reserved, _RESERVED),
+        ("left", budget.left, "#e4e7ea"),
+    ]
+    words = ", ".join(f"{share:.1%} {name}" for name, share, _ in shares)
+    key = "".join(
+        f'<li><svg viewBox="0 0 9 9" aria-hidden="true"><rect width="9" height="9" '
+        f'fill="{colour}"/></svg>{share:.1%} {name}</li>'
+        for name, share, colour in shares
+    )
+    picture = bar([(share, colour) for _, share, colour in shares], words)
+    return [
+        heading("The budget of the data set"),
+        paragraph(
+            f"All that was ever released from “{budget.name}” by its ledger is to "
+            f"keep within ε = {budget.epsilon:g} at δ = {budget.delta:g}. When this "
+            "report was written it stood so:"
+        ),
+        f'<div class="whole">{picture}<ul class="key">{key}</ul></div>',
+        *([_entries(budget)] if budget.entries else []),
+    ]
+
+
+def _entries(budget: Budget) -> str:
+    return table(
+        "Runs on this data set",
+        ["Run", "Who", "What for", "ε by itself", "State"],
+        [
+            [
+                one.run + (" (this report)" if one.run == budget.this_run else ""),
+                one.spender,
+                one.purpose,
+                round_up(one.epsilon),
+                one.state,
+            ]
+            for one in budget.entries
+        ],
+        ["this" if one.run == budget.this_run else "" for one in budget.entries],
+    )
+
+
+def _unpriced() -> str:
+    return paragraph("This run had no budget: it is NOT PRIVATE.", "alarm")
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}."
+
+
+def _factor(epsilon: float) -> str:
+    return f"{math.exp(epsilon):,.3g}" if epsilon < 14 else f"e to the {epsilon:.4g}"
+
+
+def _one_in(delta: float) -> str:
+    return f" (one in {1 / delta:,.0f})" if 0 < delta < 0.1 else ""
+
+
+def _sure(guess: float, epsilon: float) -> str:
+    """The most that a guess can become, by Bayes' rule, rounded up."""
+    odds = math.log(guess / (1 - guess)) + epsilon
+    share = 1 / (1 + math.exp(-odds)) if odds < 36 else 1.0
+    shown = math.ceil(share * 1000) / 10
+    return f"{shown:g}%" if shown < 100 else "nearly 100%"
+
+
+def _group(count: int, epsilon: float, delta: float) -> list[str]:
+    """The same for several records: kε, and k exp((k − 1) ε) δ."""
+    power = (count - 1) * epsilon + math.log(count * delta) if delta else -math.inf
+    if power > math.log(_NO_PROMISE):
+        return [str(count), "–", "–", "no promise"]
+    wider = round_up(math.exp(power) * (1 + 1e-12))
+    return [str(count), round_up(count * epsilon), wider, _sure(0.5, count * epsilon)]
+
+
+def _weak(epsilon: float) -> str:
+    return (
+        f"An ε of {round_up(epsilon)} is large: against the best reader the promise "
+        "says little. Real readers may be far from the best, but nobody has proven it."
+    )
