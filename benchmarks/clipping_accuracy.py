@@ -5,14 +5,26 @@
 Chains on simulated records start at the mode, with a proposal shaped like the
 posterior, and make as many steps as the budget buys at δ = 1e-6. The table shows
 medians over repeats: how far the worst posterior mean is off, in posterior standard
-deviations, the ratios of standard deviations, and the effective sample size.
+deviations, the ratios of standard deviations, and the effective sample size. (What one
+call of `sample` makes of the same models is in ``control_variates.py``.)
+
+Rows can be made in pieces and in many processes, which add lines to a file:
+
+    python benchmarks/clipping_accuracy.py --rows mixture,logistic --repeats 10 \
+        --out runs/clipping.jsonl
+    python benchmarks/clipping_accuracy.py --table runs
 """
 
 import argparse
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from _accuracy import grouped, keep, lines, middle, span
+from _problems import mixture_of_three, poisson
 
 from dpmcmc.clipping import (
     Clipping,
@@ -22,9 +34,9 @@ from dpmcmc.clipping import (
     Shrinking,
 )
 from dpmcmc.experiments.clipped_chains import (
-    Accuracy,
     Problem,
     affordable,
+    at_mode,
     compare,
     linear_problem,
     logistic_problem,
@@ -35,124 +47,180 @@ from dpmcmc.experiments.clipped_chains import (
 
 REFERENCE_STEPS = 10_000
 
+Way = tuple[Clipping, float, float]
+"""A way to clip, the clip and the scale of moves."""
+
 
 @dataclass(frozen=True)
-class Case:
-    """A problem with a budget, and ways to run it: clipping, clip and scale."""
+class Row:
+    """A problem with a budget, and ways to run it."""
 
     title: str
     make: Callable[[int, int], Problem]
-    count: int
+    records: int
     epsilon: float
-    ways: Mapping[str, tuple[Clipping, float, float]]
+    ways: Mapping[str, Way]
 
 
-def cases(records: int) -> dict[str, Case]:
-    """Clips are for ``records`` of a million; they grow as its root shrinks."""
-    factor = (1e6 / records) ** 0.5
-    plain = PlainClipping()
-    near = {
-        "plain": (plain, 0.0105 * factor, 0.65),
-        "shrinking": (Shrinking(), 0.0105 * factor, 0.65),
-        "conditional centring": (ConditionalCentring(), 0.0105 * factor, 0.65),
+def poisson_problem(count: int, seed: int) -> Problem:
+    made = poisson(count, seed)
+    truth = {"coefficients": np.array([0.3, -0.3, 0.2, 0.1]), "intercept": 0.5}
+    return at_mode(made.model, made.records, truth)
+
+
+def three_problem(count: int, seed: int) -> Problem:
+    made = mixture_of_three(count, seed)
+    truth = {
+        "first": -4.0,
+        "log_gaps": np.array([1.386, 1.386]),
+        "log_sds": np.array([-0.22, 0.0, -0.22]),
+        "logits": np.array([0.288, 0.0]),
     }
+    return at_mode(made.model, made.records, truth)
+
+
+PLAIN, CENTRED, SHRUNK = PlainClipping(), ConditionalCentring(), Shrinking()
+
+
+def _regression(clip: float, scale: float) -> dict[str, Way]:
     return {
-        "mixture": Case(
-            "The paper's mixture",
-            mixture_problem,
-            records,
-            1.0,
-            {
-                "plain": (plain, 0.004 * factor, 0.8),
-                "plain, wider": (plain, 0.006 * factor, 0.4),
-                "model correction": (ModelCorrection(), 0.004 * factor, 0.8),
-            },
-        ),
-        "logistic": Case(
-            "Logistic regression, d = 5", logistic_problem, records // 10, 3.0, near
-        ),
-        "linear": Case(
-            "Linear regression, d = 5",
-            linear_problem,
-            records // 10,
-            3.0,
-            {
-                "plain": (plain, 0.0105 * factor, 0.5),
-                "conditional centring": (ConditionalCentring(), 0.0105 * factor, 0.5),
-            },
-        ),
-        "student": Case(
-            "t₅ noise under a normal model",
-            student_problem,
-            records // 10,
-            3.0,
-            _wrong(factor),
-        ),
-        "skewed": Case(
-            "skewed t₅ noise under a normal model",
-            lambda count, seed: student_problem(count, seed, skew=1.0),
-            records // 10,
-            3.0,
-            _wrong(factor),
-        ),
+        "plain": (PLAIN, clip, scale),
+        "conditional centring": (CENTRED, clip, scale),
     }
 
 
-def _wrong(factor: float) -> dict[str, tuple[Clipping, float, float]]:
+def _whole(clip: float, scale: float) -> dict[str, Way]:
     return {
-        "plain": (PlainClipping(), 0.0105 * factor, 0.5),
-        "model correction": (ModelCorrection(), 0.0105 * factor, 0.5),
+        "plain": (PLAIN, clip, scale),
+        "model correction": (ModelCorrection(), clip, scale),
     }
 
 
-def run(case: Case, repeats: int) -> None:
-    found: dict[str, list[Accuracy]] = {name: [] for name in case.ways}
-    costs = {
-        name: affordable(clip, case.count, case.epsilon)
-        for name, (_, clip, _) in case.ways.items()
-    }
-    for repeat in range(repeats):
-        problem = case.make(case.count, repeat)
-        truth = reference(problem, REFERENCE_STEPS, seed=repeat)
-        for name, (clipping, clip, scale) in case.ways.items():
-            found[name].append(
-                compare(
-                    problem,
-                    truth,
-                    clipping,
-                    clip=clip,
-                    scale=scale,
-                    steps=costs[name],
-                    seed=100 + repeat,
-                )
+ROWS = {
+    "mixture": Row(
+        "the paper's mixture",
+        mixture_problem,
+        1_000_000,
+        1.0,
+        {**_whole(0.004, 0.8), "plain, wider": (PLAIN, 0.006, 0.4)},
+    ),
+    "logistic-3": Row(
+        "logistic, d = 5, skewed covariates",
+        logistic_problem,
+        100_000,
+        3.0,
+        {**_regression(0.0105, 0.65), "shrinking": (SHRUNK, 0.0105, 0.65)},
+    ),
+    "logistic-1": Row(
+        "logistic, d = 5, skewed covariates",
+        logistic_problem,
+        100_000,
+        1.0,
+        {"plain": (PLAIN, 0.004, 0.4), "shrinking": (SHRUNK, 0.004, 0.4)},
+    ),
+    "linear": Row(
+        "linear, d = 5", linear_problem, 100_000, 3.0, _regression(0.0105, 0.5)
+    ),
+    "poisson": Row(
+        "Poisson, d = 5", poisson_problem, 100_000, 3.0, _regression(0.0105, 0.5)
+    ),
+    "three": Row(
+        "mixture of three, d = 8", three_problem, 100_000, 3.0, _whole(0.0105, 0.5)
+    ),
+    "student": Row(
+        "t₅ noise under a normal model",
+        student_problem,
+        100_000,
+        3.0,
+        _whole(0.0105, 0.5),
+    ),
+    "skewed": Row(
+        "skewed t₅ noise under a normal model",
+        lambda count, seed: student_problem(count, seed, skew=1.0),
+        100_000,
+        3.0,
+        _whole(0.0105, 0.5),
+    ),
+}
+
+
+def run(name: str, records: int | None, seeds: range, out: Path | None) -> None:
+    row = ROWS[name]
+    count = records or row.records
+    factor = (row.records / count) ** 0.5  # moves are longer where there are fewer
+    for seed in seeds:
+        problem = row.make(count, seed)
+        truth = reference(problem, REFERENCE_STEPS, seed=seed)
+        for way, (clipping, usual, scale) in row.ways.items():
+            clip = usual * factor
+            begun = time.perf_counter()
+            steps = affordable(clip, count, row.epsilon)
+            found = compare(
+                problem,
+                truth,
+                clipping,
+                clip=clip,
+                scale=scale,
+                steps=steps,
+                seed=100 + seed,
             )
-    print(
-        f"\n{case.title}, {case.count:,} records, ε = {case.epsilon:g}, "
-        f"{repeats} repeats"
-    )
-    header = f"{'B':>8}{'scale':>7}{'T':>6}{'worst off':>11}{'sd ratios':>14}{'ESS':>6}"
-    print(f"{'':<24}{header}")
-    for name, results in found.items():
-        _, clip, scale = case.ways[name]
-        worst = np.median([one.off.max() for one in results])
-        ratios = np.median([one.sd_ratio for one in results], axis=0)
-        ess = np.median([one.ess for one in results])
+            line: dict[str, Any] = {
+                "table": "clipping",
+                "row": name,
+                "way": way,
+                "records": count,
+                "seed": seed,
+                "clip": clip,
+                "steps": steps,
+                "worst": float(found.off.max()),
+                "sd": found.sd_ratio.round(4).tolist(),
+                "ess": found.ess,
+                "seconds": time.perf_counter() - begun,
+            }
+            keep(line, out)
+
+
+HEADER = (
+    "| model | N | ε | way | B | scale | steps | off | sd ratios | ESS | runs |\n|"
+    + " --- |" * 11
+)
+
+
+def table(paths: list[Path]) -> None:
+    """Print medians over runs."""
+    names = list(ROWS)
+    print(HEADER)
+    for runs in grouped(
+        [run for run in lines(paths) if run["table"] == "clipping"],
+        lambda run: (
+            names.index(run["row"]),
+            list(ROWS[run["row"]].ways).index(run["way"]),
+        ),
+    ):
+        first, row = runs[0], ROWS[runs[0]["row"]]
         print(
-            f"{name:<24}{clip:>8.4f}{scale:>7.2g}{costs[name]:>6}{worst:>11.2f}"
-            f"{f'{ratios.min():.2f}–{ratios.max():.2f}':>14}{ess:>6.0f}",
-            flush=True,
+            f"| {row.title} | {first['records']:,} | {row.epsilon:g} | {first['way']} "
+            f"| {first['clip']:.4g} | {row.ways[first['way']][2]:g} | "
+            f"{first['steps']} | {middle(runs, 'worst'):.2f} | {span(runs, 'sd')} | "
+            f"{middle(runs, 'ess'):.0f} | {len(runs)} |"
         )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--records", type=int, default=1_000_000)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--only", default=None)
-    options = parser.parse_args()
-    for name, case in cases(options.records).items():
-        if options.only in (None, name):
-            run(case, options.repeats)
+    parser.add_argument("--rows", default="logistic-3", help="names, or 'all'")
+    parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=0, help="of the first repeat")
+    parser.add_argument("--records", type=int, default=None, help="for a quick look")
+    parser.add_argument("--out", type=Path, default=None, help="a file of lines")
+    parser.add_argument("--table", type=Path, nargs="+", default=None)
+    given = parser.parse_args()
+    if given.table is not None:
+        table(given.table)
+        return
+    for name in ROWS if given.rows == "all" else given.rows.split(","):
+        seeds = range(given.seed, given.seed + given.repeats)
+        run(name, given.records, seeds, given.out)
 
 
 if __name__ == "__main__":

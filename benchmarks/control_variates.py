@@ -2,252 +2,322 @@
 # SPDX-License-Identifier: Apache-2.0
 """Private control variates against the posterior of all records, in one table.
 
-Every run is one call of `sample` with a fresh tape: a private variational start, the
-control variates, and the bits, all within (ε, 1e-6). The records of a case stay the
-same; rows are medians over runs. The reference has no privacy: importance sampling
-from a normal law about the mode, on the same records, in float64.
+Every run keeps to (ε, 1e-6), the start's cost included. A row is a model with so many
+records and a budget; a way is how the budget is spent:
+
+- ``one-call``: `sample` with nothing else given;
+- ``control``: a variational start, control variates, and 3000 bits, as told;
+- ``plain``, ``unbiased``: a start, and 3000 bits on ratios clipped plainly, or so that
+  the posterior stays where it is;
+- ``variational``, ``laplace``: the start alone, or with the control variates, each as
+  the normal law that it says; no bits.
+
+Rows can be made in pieces and in many processes, which add lines to a file:
+
+    python benchmarks/control_variates.py --rows logistic-5 --ways control,plain \
+        --repeats 10 --out runs/logistic.jsonl
+    python benchmarks/control_variates.py --table runs
 """
 
 import argparse
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
+from _accuracy import (
+    Reference,
+    grouped,
+    keep,
+    lines,
+    middle,
+    reference,
+    score,
+    share,
+    shown,
+    span,
+)
+from _problems import (
+    Problem,
+    few_events,
+    hierarchical,
+    linear,
+    logistic,
+    mixture,
+    mixture_of_three,
+    negative_binomial,
+    normal_mean,
+    poisson,
+    student,
+    survival,
+)
 from jax.flatten_util import ravel_pytree
 
-from dpmcmc import Model, sample
-from dpmcmc.experiments.mixture import mixture_model, simulate_mixture
-from dpmcmc.private import Records
-from dpmcmc.summary import arviz
-from dpmcmc.surrogates import ControlVariates
-from dpmcmc.variational import Variational
+from dpmcmc import Posterior, RandomWalk, sample
+from dpmcmc.clipping import (
+    Clipping,
+    ConditionalCentring,
+    ModelCorrection,
+    PlainClipping,
+    Shrinking,
+)
+from dpmcmc.private import Records, Tape
+from dpmcmc.surrogates import ControlVariates, release
+from dpmcmc.variational import Start, Variational, fit_start
 
 DELTA = 1e-6
-POINTS = 3000
+STEPS = 3000
+SHORT = 0.8
+"""Moves of chains without control variates, in deviations of the start."""
 
 
 @dataclass(frozen=True)
-class Case:
-    """Records, a model of them, a budget and how it is shared."""
+class Row:
+    """Records, a model of them, a budget, and how it is shared where that is told."""
 
-    name: str
-    make: Callable[[int], tuple[Model, Any]]
+    title: str
+    make: Callable[[int, int], Problem]
     records: int
     epsilon: float
     start_share: float = 0.2
     share: float = 0.9
-    steps: int = 3000
     gradient_bound: float | None = None
 
 
-def logistic(count: int) -> tuple[Model, Any]:
-    """An intercept and four exponential covariates, skewed and unbounded."""
-    generator = np.random.default_rng(0)
-    skewed = generator.exponential(size=(count, 4)) - 1
-    x = np.concatenate([np.ones((count, 1)), skewed], axis=1).astype(np.float32)
-    chance = 1 / (1 + np.exp(-x @ np.array([-0.5, 0.5, -0.5, 0.3, 0.8])))
-    y = (generator.random(count) < chance).astype(np.float32)
-
-    def log_likelihood(theta: Any, record: Any) -> jax.Array:
-        place = jnp.dot(record["x"], theta["b"])
-        return record["y"] * place - jax.nn.softplus(place)
-
-    model = Model(
-        log_likelihood,
-        lambda theta: -jnp.sum(theta["b"] ** 2) / (2 * 2.5**2),
-        {"b": np.zeros(5)},
-        responses={"y": (0.0, 1.0)},
-    )
-    return model, {"x": x, "y": y}
-
-
-def mixture(count: int) -> tuple[Model, Any]:
-    """The paper's mixture, started away from the truth."""
-    truth = {"mean": 0.0, "gap": 1.0}
-    records = simulate_mixture(truth, count, np.random.default_rng(0))
-    return mixture_model({"mean": -0.5, "gap": 2.0}), records
-
-
-def normal_mean(count: int) -> tuple[Model, Any]:
-    """Ten means with a known covariance of condition number 400."""
-    generator = np.random.default_rng(0)
-    turn = np.linalg.qr(generator.standard_normal((10, 10)))[0]
-    root = (turn * np.geomspace(1, 20, 10)) @ turn.T
-    inverse = np.linalg.inv(root)
-    mean = generator.standard_normal(10)
-    records = (mean + generator.standard_normal((count, 10)) @ root).astype(np.float32)
-
-    def log_likelihood(theta: jax.Array, record: jax.Array) -> jax.Array:
-        return (
-            -jnp.sum(jnp.square(jnp.asarray(inverse, theta.dtype) @ (record - theta)))
-            / 2
-        )
-
-    return Model(log_likelihood, lambda t: -jnp.sum(t**2) / 200, np.zeros(10)), records
-
-
-CASES = {
-    "logistic-5": Case("logistic, d = 5", logistic, 100_000, 1.0),
-    "logistic-4-3": Case("logistic, d = 5", logistic, 10_000, 3.0),
-    "logistic-4-1": Case("logistic, d = 5", logistic, 10_000, 1.0, 0.35, 0.85),
-    "mixture-6": Case("paper's mixture", mixture, 1_000_000, 1.0),
-    "mixture-5": Case("paper's mixture", mixture, 100_000, 1.0),
+ROWS = {
+    "logistic-5": Row("logistic, d = 5", logistic, 100_000, 1.0),
+    "logistic-5-3": Row("logistic, d = 5", logistic, 100_000, 3.0),
+    "logistic-4-3": Row("logistic, d = 5", logistic, 10_000, 3.0),
+    "logistic-4-1": Row("logistic, d = 5", logistic, 10_000, 1.0, 0.35, 0.85),
+    "mixture-6": Row("paper's mixture", mixture, 1_000_000, 1.0),
+    "mixture-5": Row("paper's mixture", mixture, 100_000, 1.0, gradient_bound=8.0),
     # scores of a normal law with known covariance have no heavy tails
-    "normal": Case(
-        "normal mean, d = 10", normal_mean, 100_000, 2.0, gradient_bound=2.3
+    "normal": Row("normal mean, d = 10", normal_mean, 100_000, 2.0, gradient_bound=2.3),
+    "linear": Row("linear, d = 5", linear, 100_000, 1.0),
+    "linear-3": Row("linear, d = 5", linear, 100_000, 3.0),
+    "student": Row("linear, t₅ noise", student, 100_000, 3.0),
+    "poisson": Row("Poisson, d = 5", poisson, 100_000, 1.0),
+    "negative-binomial": Row(
+        "negative binomial, d = 5", negative_binomial, 100_000, 1.0
     ),
+    "hierarchical": Row("hierarchical, 8 groups", hierarchical, 100_000, 1.0),
+    "survival": Row("Weibull survival, d = 4", survival, 100_000, 1.0),
+    "mixture-of-three": Row("mixture of three, d = 8", mixture_of_three, 100_000, 3.0),
+    "few-events": Row("few events, d = 3", few_events, 2000, 8.0, 0.3, 0.8),
 }
 
 
-@dataclass(frozen=True)
-class Reference:
-    """The posterior of all records, by weighted points."""
-
-    mean: np.ndarray
-    covariance: np.ndarray
-    effective: float
-    points: np.ndarray
-    weights: np.ndarray
-
-
-def reference(model: Model, records: Any) -> Reference:
-    """Find the mode by Newton's method, and weigh points about it."""
-    with jax.enable_x64(True):
-        start = jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float64), model.initial)
-        mode, unravel = ravel_pytree(start)
-        arrays = jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float64), records)
-
-        @jax.jit
-        def log_posterior(flat: jax.Array) -> jax.Array:
-            theta = unravel(flat)
-            each = jax.vmap(model.record_log_likelihood, (None, 0))(theta, arrays)
-            return jnp.sum(each) + model.log_prior(theta)
-
-        slope, bend = (
-            jax.jit(jax.grad(log_posterior)),
-            jax.jit(jax.hessian(log_posterior)),
-        )
-        for _ in range(50):
-            values, vectors = jnp.linalg.eigh(bend(mode))
-            inverse = (vectors / jnp.maximum(jnp.abs(values), 1.0)) @ vectors.T
-            move = inverse @ slope(mode)
-            mode = mode + move * jnp.minimum(1.0, 0.5 / jnp.linalg.norm(move))
-        covariance = np.linalg.inv(-np.asarray(bend(mode)))
-        normals = np.random.default_rng(1).standard_normal((POINTS, len(mode)))
-        points = np.asarray(mode) + 1.1 * normals @ np.linalg.cholesky(covariance).T
-        logs = np.array([log_posterior(point) for point in jnp.asarray(points)])
-    logs += np.sum(normals**2, axis=1) / 2
-    weights = np.exp(logs - logs.max())
-    weights /= weights.sum()
-    mean = weights @ points
-    return Reference(
-        mean,
-        (weights * (points - mean).T) @ (points - mean),
-        1 / np.sum(weights**2),
-        points,
-        weights,
+def told(row: Row, problem: Problem, records: Records) -> Posterior:
+    return sample(
+        problem.model,
+        records,
+        epsilon=row.epsilon,
+        delta=DELTA,
+        steps=STEPS,
+        start=Variational(share=row.start_share),
+        control=ControlVariates(share=row.share, gradient_bound=row.gradient_bound),
+        progress=False,
     )
 
 
-def flat_draws(draws: dict[str, np.ndarray]) -> np.ndarray:
-    """Coordinates of the first chain's draws, in the order of their names."""
-    return np.concatenate(
-        [values[0].reshape(values.shape[1], -1) for _, values in sorted(draws.items())],
-        axis=1,
-    ).astype(np.float64)
+def one_call(row: Row, problem: Problem, records: Records) -> Posterior:
+    return sample(
+        problem.model,
+        records,
+        epsilon=row.epsilon,
+        delta=DELTA,
+        covariates=problem.covariates,
+        progress=False,
+    )
 
 
-def discrepancy(one: np.ndarray, other: np.ndarray) -> float:
-    """Maximum mean discrepancy, with a Gaussian kernel of the median distance."""
-    both = np.concatenate([one, other])
-    squares = np.sum(both**2, axis=1)
-    distances = np.maximum(squares[:, None] + squares - 2 * both @ both.T, 0)
-    kernel = np.exp(-distances / (np.median(distances)))
-    count = len(one)
-    inside = kernel[:count, :count].mean() + kernel[count:, count:].mean()
-    return float(np.sqrt(max(inside - 2 * kernel[:count, count:].mean(), 0.0)))
+def bits(clipping: Clipping, row: Row, problem: Problem, records: Records) -> Posterior:
+    """A start that was found before, and short moves that few records clip."""
+    part = row.start_share
+    plan = Variational(epsilon=part * row.epsilon, delta=part * DELTA)
+    found = _start(plan, row, problem, records)
+    return sample(
+        problem.model,
+        records,
+        epsilon=row.epsilon,
+        delta=DELTA,
+        steps=STEPS,
+        start=found,
+        proposal=RandomWalk(SHORT**2 * found.covariance),
+        clipping=clipping,
+        progress=False,
+    )
+
+
+def unbiased(problem: Problem) -> Clipping:
+    """The way to clip that the model is fit for."""
+    responses = problem.model.responses
+    if responses is None:
+        return ModelCorrection()
+    listed = all(values is not None for values in responses.values())
+    return Shrinking() if listed else ConditionalCentring()
+
+
+def _start(plan: Variational, row: Row, problem: Problem, records: Records) -> Start:
+    settled = plan.plan(len(records), DELTA, row.epsilon)
+    return fit_start(problem.model, records, settled, Tape.fresh())
+
+
+def variational(
+    row: Row, problem: Problem, records: Records
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The whole budget on a normal law."""
+    found = _start(Variational(epsilon=row.epsilon), row, problem, records)
+    mean = np.asarray(ravel_pytree(found.mean)[0], np.float64)
+    return mean, found.covariance, found.covariance
+
+
+def laplace(
+    row: Row, problem: Problem, records: Records
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Start and control variates, and the normal law that they say."""
+    part = row.start_share
+    plan = Variational(epsilon=part * row.epsilon, delta=part * DELTA)
+    found = _start(plan, row, problem, records)
+    control = ControlVariates(
+        epsilon=(1 - part) * row.epsilon,
+        delta=(1 - part) * DELTA,
+        gradient_bound=row.gradient_bound,
+    )
+    released = release(
+        problem.model,
+        records,
+        control.plan(len(records), len(found.covariance), DELTA),
+        Tape.fresh(),
+        centre=found.mean,
+        covariance=found.covariance,
+    )
+    mean = np.asarray(ravel_pytree(released.mean)[0], np.float64)
+    wider = released.covariance + released.noise_covariance
+    return mean, released.covariance, wider
+
+
+WAYS = ("one-call", "control", "plain", "unbiased", "variational", "laplace")
 
 
 def one_run(
-    case: Case, model: Model, records: Records, exact: Reference
+    way: str, row: Row, problem: Problem, records: Records, exact: Reference
 ) -> dict[str, Any]:
-    """One call of `sample`, measured against the reference."""
+    """One private run, measured against the posterior without privacy."""
     begun = time.perf_counter()
-    posterior = sample(
-        model,
-        records,
-        epsilon=case.epsilon,
-        delta=DELTA,
-        steps=case.steps,
-        start=Variational(share=case.start_share),
-        control=ControlVariates(share=case.share, gradient_bound=case.gradient_bound),
-        progress=False,
-    )
+    if way in ("variational", "laplace"):
+        law = variational if way == "variational" else laplace
+        mean, covariance, wider = law(row, problem, records)
+        generator = np.random.default_rng(3)
+        draws, aware = (
+            shown(problem.model, generator.multivariate_normal(mean, each, 4000))
+            for each in (covariance, wider)
+        )
+        about: dict[str, Any] = {"clip": None, "steps": 0, "choice": None}
+    else:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the choice is kept, and says it
+            posterior = _posterior(way, row, problem, records)
+        assert posterior.statement.epsilon <= row.epsilon
+        draws, aware = _flat(posterior)
+        choice = posterior.settings.get("choice")
+        about = {
+            "clip": posterior.statement.clip,
+            "steps": posterior.statement.steps,
+            "choice": None if choice is None else str(choice).splitlines()[0],
+        }
     seconds = time.perf_counter() - begun
-    assert posterior.noise_aware is not None
-    draws, aware = flat_draws(posterior.draws), flat_draws(posterior.noise_aware)
-    deviations = np.sqrt(np.diag(exact.covariance))
-    low, high = np.quantile(aware, [0.05, 0.95], axis=0)
-    generator = np.random.default_rng(2)
-    chosen = generator.choice(POINTS, 1000, p=exact.weights)
-    thinned = draws[np.linspace(0, len(draws) - 1, 1000).astype(int)]
-    az = arviz()
-    return {
-        "off": np.sqrt(np.mean(((draws.mean(0) - exact.mean) / deviations) ** 2)),
-        "sd": draws.std(0) / deviations,
-        "aware": aware.std(0) / deviations,
-        "ess": min(float(az.ess(column[None])) for column in draws.T),
-        "covered": (low <= exact.mean) & (exact.mean <= high),
-        "mmd": discrepancy(thinned / deviations, exact.points[chosen] / deviations),
-        "seconds": seconds,
-        "epsilon": posterior.statement.epsilon,
-        "clip": posterior.statement.clip,
-    }
+    return {**score(exact, draws, aware), **about, "seconds": seconds}
 
 
-def row(case: Case, runs: list[dict[str, Any]]) -> str:
-    """One line of the table: medians, ranges of medians over coordinates."""
-    assert all(run["epsilon"] <= case.epsilon for run in runs)
-    sd, aware = (
-        np.median([run[name] for run in runs], axis=0) for name in ("sd", "aware")
+def _posterior(way: str, row: Row, problem: Problem, records: Records) -> Posterior:
+    if way == "one-call":
+        return one_call(row, problem, records)
+    if way == "control":
+        return told(row, problem, records)
+    clipping = PlainClipping() if way == "plain" else unbiased(problem)
+    return bits(clipping, row, problem, records)
+
+
+def _flat(posterior: Posterior) -> tuple[np.ndarray, np.ndarray]:
+    """Coordinates of θ of the first chain: its own draws, and noise-aware ones."""
+    plain = posterior.draws
+    aware = plain if posterior.noise_aware is None else posterior.noise_aware
+    draws, wider = (
+        np.concatenate(
+            [
+                values[0].reshape(values.shape[1], -1)
+                for _, values in sorted(each.items())
+            ],
+            axis=1,
+        ).astype(np.float64)
+        for each in (plain, aware)
     )
-    covered = np.mean([run["covered"] for run in runs])
-    middle = {
-        name: np.median([run[name] for run in runs])
-        for name in ("off", "ess", "mmd", "seconds", "clip")
-    }
-    return (
-        f"| {case.name} | {case.records:,} | {case.epsilon:g} | {middle['off']:.2f} | "
-        f"{sd.min():.2f}–{sd.max():.2f} | {aware.min():.2f}–{aware.max():.2f} | "
-        f"{middle['ess']:.0f} | {100 * covered:.0f}% | {middle['mmd']:.3f} | "
-        f"{middle['clip']:.2g} | {middle['seconds']:.0f} |"
-    )
+    return draws, wider
 
 
 HEADER = (
-    "| case | N | ε | mean off (rms, sd) | sd ratio | noise-aware | ESS | covered | "
-    "MMD | clip | s |\n|" + " --- |" * 11
+    "| case | N | ε | way | mean off (rms, sd) | worst | sd ratio | noise-aware | "
+    "ESS | covered | quantiles off | MMD | clip | s | runs |\n|" + " --- |" * 15
 )
+
+
+def table(paths: list[Path]) -> None:
+    """Print medians over runs."""
+    names = list(ROWS)
+    print(HEADER)
+    for runs in grouped(
+        [run for run in lines(paths) if run["table"] == "control"],
+        lambda run: (names.index(run["row"]), WAYS.index(run["way"])),
+    ):
+        row = ROWS[runs[0]["row"]]
+        clips = [run["clip"] for run in runs if run["clip"] is not None]
+        print(
+            f"| {row.title} | {runs[0]['records']:,} | {row.epsilon:g} | "
+            f"{runs[0]['way']} | {middle(runs, 'off'):.2f} | "
+            f"{middle(runs, 'worst'):.2f} | {span(runs, 'sd')} | "
+            f"{span(runs, 'aware')} | {middle(runs, 'ess'):.0f} | "
+            f"{share(runs, 'covered')} | {middle(runs, 'quantiles'):.2f} | "
+            f"{middle(runs, 'mmd'):.3f} | "
+            f"{f'{np.median(clips):.2g}' if clips else '–'} | "
+            f"{middle(runs, 'seconds'):.0f} | {len(runs)} |"
+        )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("cases", nargs="*", default=list(CASES))
-    parser.add_argument("--runs", type=int, default=10)
-    options = parser.parse_args()
-    print(HEADER, flush=True)
-    for name in options.cases:
-        case = CASES[name]
-        model, data = case.make(case.records)
-        exact = reference(model, data)
-        assert exact.effective > POINTS / 2
-        sealed = Records(data)
-        runs = [one_run(case, model, sealed, exact) for _ in range(options.runs)]
-        print(row(case, runs), flush=True)
+    parser.add_argument("--rows", default="logistic-5", help="names, or 'all'")
+    parser.add_argument("--ways", default="control", help="names, or 'all'")
+    parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=0, help="of the records")
+    parser.add_argument("--records", type=int, default=None, help="for a quick look")
+    parser.add_argument("--out", type=Path, default=None, help="a file of lines")
+    parser.add_argument("--table", type=Path, nargs="+", default=None)
+    given = parser.parse_args()
+    if given.table is not None:
+        table(given.table)
+        return
+    rows = list(ROWS) if given.rows == "all" else given.rows.split(",")
+    ways = WAYS if given.ways == "all" else given.ways.split(",")
+    for name in rows:
+        row = ROWS[name]
+        problem = row.make(given.records or row.records, given.seed)
+        exact = reference(problem.model, problem.records)
+        sealed = Records(problem.records)
+        about = {
+            "table": "control",
+            "row": name,
+            "records": len(sealed),
+            "epsilon": row.epsilon,
+            "seed": given.seed,
+        }
+        for _ in range(given.repeats):
+            for way in ways:
+                run = one_run(way, row, problem, sealed, exact)
+                keep({**about, "way": way, **run}, given.out)
 
 
 if __name__ == "__main__":

@@ -33,6 +33,7 @@ __all__ = [
     "Problem",
     "Reference",
     "affordable",
+    "at_mode",
     "clipped_test",
     "compare",
     "linear_problem",
@@ -90,7 +91,7 @@ def mixture_problem(count: int, seed: int) -> Problem:
     centres = rng.integers(0, 2, count).astype(np.float32)
     x = centres + np.float32(2**0.5) * rng.standard_normal(count, np.float32)
     model = two_component_mixture((-100.0, 100.0))
-    return _at_mode(model, {"x": x}, {"mean": 0.0, "gap": 1.0})
+    return at_mode(model, {"x": x}, {"mean": 0.0, "gap": 1.0})
 
 
 def logistic_problem(count: int, seed: int) -> Problem:
@@ -102,7 +103,7 @@ def logistic_problem(count: int, seed: int) -> Problem:
     logits = x @ coefficients + intercept
     y = (rng.logistic(size=count) < logits).astype(np.float32)
     model = logistic_regression(4, norm=20.0)
-    return _at_mode(model, {"x": x, "y": y}, truth)
+    return at_mode(model, {"x": x, "y": y}, truth)
 
 
 def linear_problem(count: int, seed: int) -> Problem:
@@ -113,7 +114,7 @@ def linear_problem(count: int, seed: int) -> Problem:
     y = (x @ coefficients + rng.standard_normal(count)).astype(np.float32)
     truth = {"coefficients": coefficients, "intercept": 0.0, "log_sd": 0.0}
     model = linear_regression(3, norm=20.0, bounds=(-50.0, 50.0))
-    return _at_mode(model, {"x": x, "y": y}, truth)
+    return at_mode(model, {"x": x, "y": y}, truth)
 
 
 def student_problem(count: int, seed: int, skew: float = 0.0) -> Problem:
@@ -136,7 +137,7 @@ def student_problem(count: int, seed: int, skew: float = 0.0) -> Problem:
 
     start = {"mean": noise.mean(), "log_sd": np.log(noise.std())}
     model = Model(log_likelihood, lambda _: 0.0, start, simulate=simulate)
-    return _at_mode(model, {"x": noise.astype(np.float32)}, start)
+    return at_mode(model, {"x": noise.astype(np.float32)}, start)
 
 
 def reference(problem: Problem, steps: int, seed: int = 0) -> Reference:
@@ -216,7 +217,7 @@ def _draws(advance: Callable[[int], Any], steps: int) -> tuple[np.ndarray, np.nd
     return np.concatenate(columns, axis=1), bits
 
 
-def _at_mode(model: Model, records: dict[str, np.ndarray], near: Any) -> Problem:
+def at_mode(model: Model, records: dict[str, np.ndarray], near: Any) -> Problem:
     """Find the mode by Newton's method; the curvature there is the shape."""
     with jax.enable_x64(True):
         start, unravel = ravel_pytree(jax.tree.map(jnp.float64, near))
