@@ -286,7 +286,7 @@ def test_both_doors_have_the_same_settings() -> None:
     """But for the budget on one side and the seed on the other."""
     one = set(inspect.signature(sample).parameters)
     other = set(inspect.signature(sample_not_private).parameters)
-    assert one - other == {"epsilon", "delta", "covariates"}
+    assert one - other == {"epsilon", "delta", "covariates", "custody"}
     assert other - one == {"seed"}
 
 

@@ -11,11 +11,11 @@ from dpmcmc.acceptance import Acceptance, Setting
 from dpmcmc.accounting import Certificate, certify_epsilon
 from dpmcmc.clipping import Clipping, PlainClipping
 from dpmcmc.errors import InputError
-from dpmcmc.loop import Run
 from dpmcmc.model import Model
 from dpmcmc.private import FullData, Grid, Minibatch
 from dpmcmc.proposals import Proposal, reach_of
 from dpmcmc.python_function import PythonFunction
+from dpmcmc.run import Run
 from dpmcmc.statement import Statement
 
 __all__ = [

@@ -11,11 +11,19 @@ import jax.numpy as jnp
 import numpy as np
 from dp_accounting.dp_event import DpEvent, NoOpDpEvent
 
+from dpmcmc.custody import Custody
 from dpmcmc.errors import InputError
-from dpmcmc.loop import Run, with_start
+from dpmcmc.loop import with_start
 from dpmcmc.model import Model
 from dpmcmc.private import FullData, Minibatch, Tape
-from dpmcmc.surrogates import ControlVariates, Plan, Surrogate, check_release, release
+from dpmcmc.run import Run
+from dpmcmc.surrogates import (
+    ControlVariates,
+    Plan,
+    Surrogate,
+    check_release,
+    release,
+)
 from dpmcmc.variational import Start
 
 __all__ = [
@@ -86,6 +94,7 @@ def release_control(
     is_shaped: bool,
     seed: int | None,
     is_private: bool,
+    custody: Custody,
     progress: bool,
 ) -> tuple[Run, FullData, Surrogate]:
     """Release control variates at a start, and make run and test ready for them.
@@ -94,8 +103,12 @@ def release_control(
     ---------
     What is returned is a function of what ``plan.event`` stands for, made with a
     fresh tape unless the run is not private, and of the start. The test is the one
-    that was given, but for the number of a record that enters it.
+    that was given, but for the number of a record that enters it. No record is read
+    before ``custody.charge`` has returned for it, and none at all if it was kept.
     """
+    kept = custody.kept("control")
+    if kept is None:
+        custody.charge("control", plan.event)
     tape = Tape.fresh()
     if seed is not None and not is_private:
         tape = Tape.seeded(seed, "control variates")
@@ -109,8 +122,11 @@ def release_control(
         tempered=tempered,
         dtype=run.dtype,
         devices=run.devices,
+        released=None if kept is None else kept["total"],
         progress=progress,
     )
+    if kept is None:
+        custody.keep("control", {"total": surrogate.total})
     points: Any = jax.tree.map(
         lambda leaf: jnp.stack([leaf] * run.chains), surrogate.mean
     )

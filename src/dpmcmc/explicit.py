@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import jax
-from dp_accounting.dp_event import ComposedDpEvent
+from dp_accounting.dp_event import ComposedDpEvent, DpEvent, SelfComposedDpEvent
 
 from dpmcmc.acceptance import (
     Acceptance,
@@ -42,6 +42,7 @@ from dpmcmc.controls import (
     release_control,
     spread_of,
 )
+from dpmcmc.custody import NOBODY, Custody
 from dpmcmc.errors import (
     InputError,
     require_count,
@@ -49,12 +50,13 @@ from dpmcmc.errors import (
     require_probability,
 )
 from dpmcmc.inputs import as_model
-from dpmcmc.loop import Precision, Run, chain_precision, prepare, run_chains
+from dpmcmc.loop import chain_precision, prepare, run_chains
 from dpmcmc.model import Model
 from dpmcmc.posterior import Posterior
 from dpmcmc.preparation import Preparation
 from dpmcmc.private import FullData, Minibatch, Records, Tape
 from dpmcmc.proposals import Proposal
+from dpmcmc.run import Precision, Run
 from dpmcmc.starts import (
     PlannedStart,
     begin,
@@ -66,10 +68,21 @@ from dpmcmc.starts import (
 from dpmcmc.statement import Statement, round_up
 from dpmcmc.surrogates import ControlVariates, Plan
 
-__all__ = ["Settings", "check_privately", "run_openly", "run_privately"]
+__all__ = [
+    "Certified",
+    "Settings",
+    "check_privately",
+    "run_certified",
+    "run_openly",
+    "run_privately",
+]
 
 _STEPS_WITH_CONTROL = 4000
 """Steps of a chain with control variates, unless told: they cost little."""
+
+_PARTS = 50
+"""Least number of chunks of a run that is in custody: what is lost when it is broken
+off are the few chunks that are under way."""
 
 _USUAL_DELTA = 1e-6
 """The δ by which the noise of a fit that is not private is measured."""
@@ -125,15 +138,25 @@ class _Ready(NamedTuple):
 
 
 class Certified(NamedTuple):
-    """A private run before it begins, and what will be said of it."""
+    """A private run before it begins, and what will be said of it.
+
+    ``bit`` is what a step of a chain costs, ``total`` all that the run will release;
+    a start that was found before is not in it.
+    """
 
     checked: _Checked
     ready: _Ready
     statement: Statement
+    bit: DpEvent
+    total: DpEvent
 
 
 def run_privately(
-    settings: Settings, *, delta: float, epsilon: float | None
+    settings: Settings,
+    *,
+    delta: float,
+    epsilon: float | None,
+    custody: Custody = NOBODY,
 ) -> Posterior:
     """Run as told, under a budget, or with the ε that so many steps cost.
 
@@ -146,7 +169,28 @@ def run_privately(
     by a start that was found before and was handed over as such.
     """
     certified = check_privately(settings, delta=delta, epsilon=epsilon)
-    return _run(settings, *certified, seed=None)
+    custody.reserve([certified.total], certified.statement)
+    return run_certified(settings, certified, custody)
+
+
+def run_certified(
+    settings: Settings, certified: Certified, custody: Custody
+) -> Posterior:
+    """Run what was certified, and set aside by custody.
+
+    Guarantee
+    ---------
+    What is released is what the certificate is of, with fresh tapes, each part
+    charged before a record is read for it.
+    """
+    checked, ready, statement, bit, _ = certified
+    if custody is not NOBODY and settings.chunk is None:
+        few = max(1, ready.run.steps // _PARTS)
+        shorter = replace(ready.run, chunk=min(ready.run.chunk, few))
+        ready = ready._replace(run=shorter)
+    return _run(
+        settings, checked, ready, statement, seed=None, bit=bit, custody=custody
+    )
 
 
 def check_privately(
@@ -205,7 +249,9 @@ def check_privately(
             *notes(ready.run, ready.mechanism, delta),
         ),
     )
-    return Certified(checked, ready, statement)
+    bits = SelfComposedDpEvent(bit, ready.run.chains * ready.run.steps)
+    total = ComposedDpEvent([besides, bits])
+    return Certified(checked, ready, statement, bit, total)
 
 
 def run_openly(settings: Settings, *, seed: int | None) -> Posterior:
@@ -323,6 +369,8 @@ def _run(
     statement: Statement,
     *,
     seed: int | None,
+    bit: DpEvent | None = None,
+    custody: Custody = NOBODY,
 ) -> Posterior:
     """Find the start, release control variates if there are any, and run the chains."""
     is_private = checked.setting.is_private
@@ -333,6 +381,7 @@ def _run(
         tempered=checked.setting.tempered,
         seed=seed,
         is_private=is_private,
+        custody=custody,
         progress=settings.progress,
     )
     mechanism, surrogate = ready.mechanism, None
@@ -353,11 +402,19 @@ def _run(
             is_shaped=settings.proposal is None,
             seed=seed,
             is_private=is_private,
+            custody=custody,
             progress=settings.progress,
         )
     tape = Tape.fresh() if seed is None else Tape.seeded(seed)
     return run_chains(
-        run, mechanism, tape, statement, settings.progress, spread_of(surrogate, seed)
+        run,
+        mechanism,
+        tape,
+        statement,
+        settings.progress,
+        spread_of(surrogate, seed),
+        bit=bit,
+        custody=custody,
     )
 
 

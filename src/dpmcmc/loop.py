@@ -2,35 +2,34 @@
 # SPDX-License-Identifier: Apache-2.0
 """The loop around the boundary: check a run, advance it in chunks, collect draws."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
-from typing import Any, Literal
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from dp_accounting.dp_event import DpEvent, NonPrivateDpEvent
 
+from dpmcmc.advance import advance
+from dpmcmc.custody import NOBODY, Custody
 from dpmcmc.errors import InputError, require_count
 from dpmcmc.model import Model, check_model
 from dpmcmc.posterior import Posterior
-from dpmcmc.private import Chains, Records, Released, Tape, Test
-from dpmcmc.progress import steps_bar
+from dpmcmc.private import Records, Released, Tape, Test
 from dpmcmc.proposals import Mover, Proposal
+from dpmcmc.run import Precision, Run
 from dpmcmc.statement import Statement
 from dpmcmc.tracing import is_double, shape_of_result, shapes_of, show_shapes
 
 __all__ = [
-    "Precision",
-    "Run",
     "chain_precision",
     "prepare",
     "run_chains",
     "with_start",
 ]
-
-Precision = Literal["float32", "float64"]
 
 _PROVEN_PLATFORMS = frozenset({"cpu", "gpu", "cuda", "rocm"})
 """Where exp and the normal cdf are as accurate as the proofs ask (docs/proofs/laws)."""
@@ -40,33 +39,6 @@ _RECORDS_A_CHUNK = 5e7
 
 _BYTES_A_CHUNK = 2**26
 """Memory for the batches of a chunk; three chunks are held at a time."""
-
-
-@dataclass(frozen=True)
-class Run:
-    """A run whose every setting has been checked; made by `prepare`.
-
-    ``points`` is where the chains start, with a leading axis of chains; ``origin``
-    says it in words.
-    """
-
-    model: Model
-    records: Records
-    proposal: Proposal
-    mover: Mover
-    points: Any
-    dtype: Precision
-    chains: int
-    steps: int
-    warmup: int
-    chunk: int
-    devices: tuple[jax.Device, ...]
-    origin: str
-
-    @property
-    def start(self) -> Any:
-        """Where the first chain starts."""
-        return jax.tree.map(lambda leaf: leaf[0], self.points)
 
 
 def prepare(
@@ -142,54 +114,40 @@ def run_chains(
     statement: Statement,
     progress: bool,
     spread: Callable[[np.ndarray], np.ndarray] | None = None,
+    *,
+    bit: DpEvent | None = None,
+    custody: Custody = NOBODY,
 ) -> Posterior:
     """Run the chains of a checked run, and put their draws with the statement.
 
     ``spread`` moves draws, given by their coordinates, by as much as noise in what
-    was released before may have moved the posterior.
+    was released before may have moved the posterior. ``bit`` is what a step of a
+    chain costs, and ``custody`` is who is charged with it.
     """
-    chains = Chains(
-        run.model,
-        run.records,
-        run.mover,
+    label = "Sampling" if statement.is_private else "Sampling (NOT PRIVATE)"
+    released = advance(
+        run,
         test,
         tape,
-        start=run.points,
-        dtype=run.dtype,
-        chunk=run.chunk,
-        devices=list(run.devices),
+        bit=NonPrivateDpEvent() if bit is None else bit,
+        custody=custody,
+        label=label,
+        progress=progress,
     )
-    label = "Sampling" if statement.is_private else "Sampling (NOT PRIVATE)"
-    with steps_bar(run.steps, label, progress) as bar:
-        released = list(_collect(chains, run, bar))
+    made = sum(len(rows.accepted) for rows in released)
+    if made == 0:
+        raise InputError(
+            "every step of this run was paid for, and none was kept: it was broken "
+            "off too early. Nothing is left to go on from; begin another run."
+        )
+    if made < run.steps:
+        note = (
+            f"{made:,} of {run.steps:,} steps were kept; the run was broken off. The "
+            "cost stated is that of all of them."
+        )
+        statement = replace(statement, notes=(*statement.notes, note))
+        run = replace(run, warmup=min(run.warmup, made // 2))
     return _posterior(run, released, statement, spread)
-
-
-def _collect(
-    chains: Chains, run: Run, bar: Callable[[int], object]
-) -> Iterator[Released]:
-    """Advance chunk by chunk, moving the draws of each to the host.
-
-    The next chunk is dispatched before the last is waited for, so that the device
-    is not idle while the host copies draws and reads the tape.
-    """
-    pending: list[Released] = []
-    for released in chains.run(_chunks(run.steps, run.chunk)):
-        pending.append(released)
-        if len(pending) > 1:
-            yield _to_host(pending.pop(0), bar)
-    yield _to_host(pending.pop(), bar)
-
-
-def _to_host(released: Released, bar: Callable[[int], object]) -> Released:
-    on_host: Released = jax.device_get(released)
-    bar(len(on_host.accepted))
-    return on_host
-
-
-def _chunks(steps: int, chunk: int) -> Iterable[int]:
-    for start in range(0, steps, chunk):
-        yield min(chunk, steps - start)
 
 
 def _posterior(

@@ -13,14 +13,15 @@ import jax
 
 from dpmcmc.acceptance import Acceptance, Barker, Coarsening
 from dpmcmc.clipping import Clipping, PlainClipping
+from dpmcmc.custody import NOBODY, Custody
 from dpmcmc.errors import InputError
 from dpmcmc.explicit import Settings, run_openly, run_privately
-from dpmcmc.loop import Precision
 from dpmcmc.model import Model
 from dpmcmc.posterior import Posterior
 from dpmcmc.preparation import Preparation
 from dpmcmc.proposals import Proposal
 from dpmcmc.rehearsal import Covariates, sample_automatically
+from dpmcmc.run import Precision
 from dpmcmc.surrogates import ControlVariates
 
 __all__ = ["sample", "sample_not_private"]
@@ -51,6 +52,7 @@ def sample(
     precision: Precision | None = None,
     devices: Sequence[jax.Device] | None = None,
     chunk: int | None = None,
+    custody: Custody = NOBODY,
     progress: bool = True,
 ) -> Posterior:
     """Draw from a posterior under differential privacy.
@@ -128,13 +130,17 @@ def sample(
         batch runs on the first of them.
     chunk
         Steps between two moves of the progress bar. It never changes a draw.
+    custody
+        Who is asked before records are read, and keeps what is released, such as
+        a ledger with a run folder (`dpmcmc.workflow`). Nobody unless given.
     progress
         Whether to show a progress bar.
 
     Returns
     -------
     Posterior
-        The draws with their privacy statement.
+        The draws with their privacy statement. A run that is interrupted from the
+        keyboard returns the draws made so far, and says so.
 
     Raises
     ------
@@ -178,6 +184,7 @@ def sample(
             delta=delta,
             epsilon=epsilon,
             covariates=covariates,
+            custody=custody,
         )
     if covariates is not None:
         raise InputError(
@@ -185,7 +192,7 @@ def sample(
             "go. Give the model, the records, epsilon and delta alone; or see "
             "dpmcmc.rehearse."
         )
-    return run_privately(settings, delta=delta, epsilon=epsilon)
+    return run_privately(settings, delta=delta, epsilon=epsilon, custody=custody)
 
 
 def sample_not_private(

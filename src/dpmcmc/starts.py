@@ -6,6 +6,7 @@ A private fit also says how chains move from there, unless they are told.
 """
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +15,13 @@ import jax.numpy as jnp
 import numpy as np
 from dp_accounting.dp_event import DpEvent, NoOpDpEvent
 
+from dpmcmc.custody import Arrays, Custody, arrays_of, tree_of
 from dpmcmc.errors import InputError
-from dpmcmc.loop import Run, with_start
+from dpmcmc.loop import with_start
 from dpmcmc.model import Model
 from dpmcmc.private import Records, Tape
 from dpmcmc.proposals import Adaptive, Proposal, RandomWalk, best_scale
+from dpmcmc.run import Run
 from dpmcmc.tracing import shapes_of, show_shapes
 from dpmcmc.variational import Plan, Start, Variational, check_start, fit_start
 
@@ -27,6 +30,7 @@ __all__ = [
     "begin",
     "check_planned",
     "choose_proposal",
+    "find_start",
     "plan_start",
     "point_of",
 ]
@@ -145,6 +149,7 @@ def begin(
     tempered: float,
     seed: int | None,
     is_private: bool,
+    custody: Custody,
     progress: bool,
 ) -> tuple[Run, Start | None]:
     """Find the start of every chain, and the proposal where it is to be shaped.
@@ -152,21 +157,22 @@ def begin(
     Guarantee
     ---------
     The start and the proposal are public, or functions of what ``planned.event``
-    stands for, made with a fresh tape unless the run is not private.
+    stands for, made with a fresh tape unless the run is not private, and charged
+    before a record is read.
     """
     if planned.from_prior:
         return with_start(run, _prior_draws(run, seed), run.proposal), None
     found = planned.found
     if planned.fit is not None:
-        tape = Tape.fresh() if is_private or seed is None else Tape.seeded(seed)
-        found = fit_start(
+        found = find_start(
             run.model,
             run.records,
             planned.fit,
-            tape,
+            Tape.fresh() if is_private or seed is None else Tape.seeded(seed),
             tempered=tempered,
             dtype=run.dtype,
             devices=run.devices,
+            custody=custody,
             progress=progress,
         )
     if found is None:
@@ -177,6 +183,50 @@ def begin(
         proposal = Adaptive(RandomWalk(best_scale(size) ** 2 * found.covariance))
     points = jax.tree.map(lambda leaf: jnp.stack([leaf] * run.chains), found.mean)
     return with_start(run, points, proposal), found
+
+
+def find_start(
+    model: Model,
+    records: Records,
+    plan: Plan,
+    tape: Tape,
+    *,
+    tempered: float | None = None,
+    dtype: str,
+    devices: Sequence[jax.Device] | None,
+    custody: Custody,
+    progress: bool,
+) -> Start:
+    """Fit a start, or take the one that was kept when this run was broken off.
+
+    Guarantee
+    ---------
+    No record is read before ``custody.charge`` has returned for the start, and none
+    at all if it was kept.
+    """
+    kept = custody.kept("start")
+    if kept is not None:
+        return _start_of(kept, plan, model)
+    custody.charge("start", plan.event)
+    found = fit_start(
+        model,
+        records,
+        plan,
+        tape,
+        tempered=tempered,
+        dtype=dtype,
+        devices=devices,
+        progress=progress,
+    )
+    mean = arrays_of(found.mean, "mean")
+    custody.keep("start", {**mean, "covariance": found.covariance})
+    return found
+
+
+def _start_of(arrays: Arrays, plan: Plan, model: Model) -> Start:
+    mean = tree_of(arrays, "mean", model.initial)
+    covariance = np.asarray(arrays["covariance"])
+    return Start(mean, covariance, plan.epsilon, plan.delta, plan.description)
 
 
 def check_planned(run: Run, planned: PlannedStart) -> None:

@@ -87,7 +87,7 @@ def test_the_whole_call_stays_within_the_budget(posterior: Any) -> None:
 def test_what_cannot_run_is_refused_before_a_start_is_spent(
     monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr(automatic, "fit_start", None)  # calling it would fail
+    monkeypatch.setattr(automatic, "find_start", None)  # calling it would fail
     with pytest.raises(InputError):
         sample(make_model(), RECORDS, epsilon=1.0, delta=1e-6, progress=False, **change)
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+from dp_accounting.dp_event import ComposedDpEvent
 
 from dpmcmc.clipping import (
     Clipping,
@@ -23,10 +24,11 @@ from dpmcmc.clipping import (
     PlainClipping,
     Shrinking,
 )
+from dpmcmc.custody import NOBODY, Custody
 from dpmcmc.errors import InputError, require_positive, require_probability
-from dpmcmc.explicit import Settings, check_privately, run_privately
+from dpmcmc.explicit import Certified, Settings, check_privately, run_certified
 from dpmcmc.inputs import as_model
-from dpmcmc.loop import Precision, chain_precision
+from dpmcmc.loop import chain_precision
 from dpmcmc.model import Model, check_model
 from dpmcmc.posterior import Posterior
 from dpmcmc.preparation import Preparation
@@ -34,8 +36,10 @@ from dpmcmc.private import Grid, Records, Tape
 from dpmcmc.proposals import RandomWalk
 from dpmcmc.rehearsal.simulate import Covariates, simulate_records
 from dpmcmc.rehearsal.trials import Rehearsal, Way, rehearse
+from dpmcmc.run import Precision
+from dpmcmc.starts import find_start
 from dpmcmc.surrogates import ControlVariates, check_release
-from dpmcmc.variational import Plan, Start, Variational, check_start, fit_start
+from dpmcmc.variational import Plan, Start, Variational, check_start
 
 __all__ = ["Choice", "choose", "sample_automatically"]
 
@@ -89,35 +93,48 @@ class Choice:
 
 
 def sample_automatically(
-    settings: Settings, *, delta: float, epsilon: float, covariates: Covariates = None
+    settings: Settings,
+    *,
+    delta: float,
+    epsilon: float,
+    covariates: Covariates = None,
+    custody: Custody = NOBODY,
 ) -> Posterior:
     """Find a start, rehearse there, choose a way, and run it; all in one budget.
 
     Guarantee
     ---------
     The start keeps to a part (ε₁, δ₁) of the budget that is settled before, and
-    every way keeps to the rest, whichever is chosen by the start.
+    every way keeps to the rest, whichever is chosen by the start. Custody has set
+    aside the costliest before a record is read.
 
     Raises
     ------
     InputError
         If something given cannot be used; no record was read, no budget spent.
     """
-    task = _task(settings, delta, epsilon)
-    found = fit_start(
+    task, certified = _task(settings, delta, epsilon)
+    totals = [ComposedDpEvent([task.fit.event, one.total]) for one in certified]
+    costliest = max((one.statement for one in certified), key=lambda one: one.epsilon)
+    custody.reserve(totals, costliest)
+    found = find_start(
         task.model,
         task.records,
         task.fit,
         Tape.fresh(),
         dtype=task.dtype,
         devices=settings.devices,
+        custody=custody,
         progress=settings.progress,
     )
-    choice = _choose(task, found, covariates)
+    choice = _kept_choice(task, found, custody) or _choose(task, found, covariates)
+    if custody.kept("choice") is None:
+        custody.keep("choice", {"way": np.array(choice.way)})
     if settings.progress:
         print(choice)
     chosen = _chosen(task, found, choice.settings)
-    posterior = run_privately(chosen, delta=delta, epsilon=epsilon)
+    certificate = check_privately(chosen, delta=delta, epsilon=epsilon)
+    posterior = run_certified(chosen, certificate, custody)
     return replace(posterior, settings={**posterior.settings, "choice": str(choice)})
 
 
@@ -151,7 +168,8 @@ def choose(
     settings = Settings(
         model, records, preparation=preparation, plate=plate, precision=precision
     )
-    return _choose(_task(settings, delta, epsilon), None, covariates)
+    task, _ = _task(settings, delta, epsilon)
+    return _choose(task, None, covariates)
 
 
 def _settings(way: Way, start: Start | None) -> Mapping[str, Any]:
@@ -177,8 +195,10 @@ class _Task(NamedTuple):
     ways: Mapping[str, Way]
 
 
-def _task(settings: Settings, delta: float, epsilon: float) -> _Task:
-    """Check what was given, from shapes alone."""
+def _task(
+    settings: Settings, delta: float, epsilon: float
+) -> tuple[_Task, list[Certified]]:
+    """Check what was given, from shapes alone, and certify every way."""
     delta = require_probability("delta", delta, "Choose it well below 1/N.")
     epsilon = require_positive("epsilon", epsilon, "Common budgets: 0.1 to 10.")
     given = settings.records
@@ -200,10 +220,13 @@ def _task(settings: Settings, delta: float, epsilon: float) -> _Task:
     # Refuse now what would be refused once the start has been spent.
     size = sum(int(np.size(leaf)) for leaf in jax.tree.leaves(model.initial))
     like = Start(model.initial, np.eye(size), fit.epsilon, fit.delta, fit.description)
-    for way in ways.values():
-        told = _chosen(task, like, _settings(way, like))
-        check_privately(told, delta=delta, epsilon=epsilon)
-    return task
+    certified = [
+        check_privately(
+            _chosen(task, like, _settings(way, like)), delta=delta, epsilon=epsilon
+        )
+        for way in ways.values()
+    ]
+    return task, certified
 
 
 def _chosen(task: _Task, start: Start, told: Mapping[str, Any]) -> Settings:
@@ -268,6 +291,17 @@ def _fits(attempt: Callable[[], object]) -> bool:
     except InputError:
         return False
     return True
+
+
+def _kept_choice(task: _Task, found: Start, custody: Custody) -> Choice | None:
+    """The way that was chosen before this run was broken off, if it was."""
+    kept = custody.kept("choice")
+    if kept is None:
+        return None
+    way = str(kept["way"])
+    reason = "as chosen before the run was broken off"
+    told = _settings(task.ways[way], found)
+    return Choice(way, told, tuple(task.ways), reason, None)
 
 
 def _choose(task: _Task, found: Start | None, covariates: Covariates) -> Choice:

@@ -72,6 +72,7 @@ def release(
     tempered: float | None = None,
     dtype: str = "float32",
     devices: Sequence[jax.Device] | None = None,
+    released: np.ndarray | None = None,
     progress: bool = False,
 ) -> Surrogate:
     """Release the sums of gradients and Hessians, and make a surrogate of them.
@@ -98,6 +99,9 @@ def release(
         The precision of the log-likelihood, "float32" or "float64".
     devices
         The first of them computes; JAX's first unless given.
+    released
+        The sum that an earlier call released, `Surrogate.total`; then no record is
+        read and nothing new released.
     progress
         Whether to show a progress bar.
 
@@ -116,6 +120,9 @@ def release(
     power = len(records) if tempered is None else tempered
     power = require_positive("tempered", power, "Give N₀, or None.")
     taylor = _taylor(model, plan, centre, covariance, power, dtype)
+    tempering = power / plan.records
+    if released is not None:
+        return _surrogate(model, plan, taylor, released, tempering, dtype)
     sums = NoisySums(
         replace(model, log_likelihood=_VectorOf(taylor, model.log_likelihood)),
         records,
@@ -130,7 +137,7 @@ def release(
     with steps_bar(1, label, progress) as done:
         total = sums.release(())
         done(1)
-    return _surrogate(model, plan, taylor, total, power / plan.records, dtype)
+    return _surrogate(model, plan, taylor, total, tempering, dtype)
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,6 +191,7 @@ def _surrogate(
         mean = taylor.unravel(jnp.asarray(flat, dtype))
     kept = np.concatenate([total[:size], hessian[rows, columns] * multiples])
     return Surrogate(
+        total=total,
         centre=taylor.centre,
         factor=taylor.factor,
         gradient=gradient,

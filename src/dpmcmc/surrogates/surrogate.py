@@ -28,6 +28,8 @@ class Surrogate:
 
     Attributes
     ----------
+    total
+        The sum of the records' vectors as it was released.
     centre, factor
         The point of the expansion, as coordinates of θ; the whitening matrix.
     gradient, hessian
@@ -47,6 +49,7 @@ class Surrogate:
         What it cost, and what was released in words.
     """
 
+    total: np.ndarray
     centre: np.ndarray
     factor: np.ndarray
     gradient: np.ndarray
