@@ -26,7 +26,7 @@ from dpmcmc.accounting import (
     certify_epsilon,
     least_noise,
 )
-from dpmcmc.accounting.batch_gaussian import _amplified
+from dpmcmc.accounting.batch_gaussian import amplified_values
 from dpmcmc.accounting.gaussian_noise import GaussianCurve
 from dpmcmc.accounting.registry import ACCOUNTANTS, flatten
 from dpmcmc.errors import InputError
@@ -128,7 +128,7 @@ def test_the_values_of_one_release_bound_every_pair_in_closed_form(
     """
     event = GaussianBatchSum(noise, batch, records)
     share = batch / records
-    values, step = _amplified(share, event.mu)
+    values, step = amplified_values(share, event.mu)
     half = len(values) // 2
     place, other = ((2.0, 0.0), (0.0, 2.0), (1.0, -1.0))[sign]
     y = np.linspace(-9 * noise - 2, 9 * noise + 2, 4001)
@@ -146,7 +146,7 @@ def test_the_values_of_one_release_bound_every_pair_in_closed_form(
 
 @given(st.floats(0.2, 300), st.floats(1e-4, 1.0))
 def test_the_values_are_convex_and_fall(noise, share):
-    values, step = _amplified(share, 2 / noise)
+    values, step = amplified_values(share, 2 / noise)
     half = len(values) // 2
     excess = np.exp(step * np.arange(half, -half - 1, -1))
     slopes = np.diff(values) / np.diff(excess)

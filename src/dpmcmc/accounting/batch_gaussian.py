@@ -19,7 +19,7 @@ from dpmcmc.accounting.gaussian_noise import GaussianCurve
 from dpmcmc.accounting.losses import Losses, profile_losses
 from dpmcmc.accounting.registry import NotApplicableError, slack_rule
 
-__all__ = ["GaussianBatchSum", "least_noise"]
+__all__ = ["GaussianBatchSum", "amplified_values", "least_noise"]
 
 Array = NDArray[np.float64]
 
@@ -102,11 +102,11 @@ def _losses(event: GaussianBatchSum, count: int) -> Losses:
 
 @functools.lru_cache(maxsize=64)
 def _composed(share: float, mu: float, count: int) -> Losses:
-    values, step = _amplified(share, mu)
+    values, step = amplified_values(share, mu)
     return profile_losses(values, step, _SLACK, count)
 
 
-def _amplified(share: float, mu: float) -> tuple[Array, float]:
+def amplified_values(share: float, mu: float) -> tuple[Array, float]:
     """Tabulate the profile of one release from a drawn batch, on a lattice of losses.
 
     Parameters

@@ -33,7 +33,7 @@ from dpmcmc.accounting.registry import NotApplicableError, slack_rule
 from dpmcmc.accounting.singles import singles_table
 from dpmcmc.arithmetic import BIT_SLACK, log_odds_range
 
-__all__ = ["LogisticMinibatchBit"]
+__all__ = ["LogisticMinibatchBit", "logistic_profile"]
 
 _POINTS = 97
 _FAR_POINTS = 8
@@ -103,21 +103,24 @@ def _blocks(bit: LogisticMinibatchBit, count: int) -> Losses:
 
 @functools.lru_cache(maxsize=16)
 def _table(bit: LogisticMinibatchBit, longest: int, cells: int) -> BlockTable:
+    return lens_table(logistic_profile(bit), longest, cells)
+
+
+def logistic_profile(bit: LogisticMinibatchBit) -> Profile:
+    """Return the profile of one bit, its batch drawn afresh and never released."""
     eta = bit.log_odds_range
     require_narrow(eta)
     epsilons = eta * np.linspace(0.0, 1.0, _POINTS)
     if not bit.replacement:
         base = Profile(epsilons, bounded_range_points(eta, epsilons))
-        profile = without_replacement(base, bit.batch, bit.records)
-    else:
-        # The rare k copies move the log odds by k η.
-        most = likely_copies(bit.batch, bit.records)
-        far = eta * np.arange(1 + 1 / _FAR_POINTS, most + 1e-9, 1 / _FAR_POINTS)
-        epsilons = np.concatenate([epsilons, far])
-        profile = with_replacement(
-            lambda copies: bounded_range_points(copies * eta, epsilons),
-            epsilons,
-            bit.batch,
-            bit.records,
-        )
-    return lens_table(profile, longest, cells)
+        return without_replacement(base, bit.batch, bit.records)
+    # The rare k copies move the log odds by k η.
+    most = likely_copies(bit.batch, bit.records)
+    far = eta * np.arange(1 + 1 / _FAR_POINTS, most + 1e-9, 1 / _FAR_POINTS)
+    epsilons = np.concatenate([epsilons, far])
+    return with_replacement(
+        lambda copies: bounded_range_points(copies * eta, epsilons),
+        epsilons,
+        bit.batch,
+        bit.records,
+    )

@@ -47,7 +47,7 @@ from dpmcmc.accounting.renyi import Divergence
 from dpmcmc.accounting.singles import singles_table
 from dpmcmc.arithmetic import log_odds_range
 
-__all__ = ["MinibatchBit"]
+__all__ = ["MinibatchBit", "drawn_profile"]
 
 _POINTS = 65
 _FAR_POINTS = 4
@@ -155,10 +155,11 @@ def _blocks(bit: MinibatchBit, count: int) -> Losses:
 
 @functools.lru_cache(maxsize=16)
 def _table(bit: MinibatchBit, longest: int, cells: int) -> BlockTable:
-    return lens_table(_profile(bit), longest, cells)
+    return lens_table(drawn_profile(bit), longest, cells)
 
 
-def _profile(bit: MinibatchBit) -> Profile:
+def drawn_profile(bit: MinibatchBit) -> Profile:
+    """Return the profile of one bit, its batch drawn afresh and never released."""
     base = _in_batch(bit)
     if not bit.replacement:
         return without_replacement(base, bit.batch, bit.records)

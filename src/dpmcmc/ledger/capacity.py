@@ -1,0 +1,143 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a budget (ε, δ) holds: a Rényi divergence of one fixed order, and a slack.
+
+Later runs are chosen after seeing earlier ones. What still adds up then is the Rényi
+divergence of one order, as long as its sum stays below a number fixed beforehand. The
+proof is in ``docs/proofs/ledger.md``.
+"""
+
+import math
+from fractions import Fraction
+from typing import NamedTuple
+
+from dpmcmc import errors
+from dpmcmc.accounting.renyi import (
+    IMPROVED,
+    LARGEST_ORDER,
+    Divergence,
+    RenyiCurve,
+)
+from dpmcmc.ledger.errors import LedgerError
+
+__all__ = ["NOTHING", "Capacity", "Cost", "settle"]
+
+_SET_ASIDE = 1 / 8
+"""The part of δ that is kept for finite arithmetic and for cut tails."""
+
+_ROUNDING = 1e-12
+
+
+class Cost(NamedTuple):
+    """What something costs: exact numbers, so that sums do not depend on their order.
+
+    Attributes
+    ----------
+    divergence
+        Rényi divergence of the data set's order.
+    slack
+        Total variation between what is released and what is priced.
+    """
+
+    divergence: Fraction
+    slack: Fraction
+
+    def plus(self, other: "Cost") -> "Cost":
+        """Return the cost of both."""
+        return Cost(self.divergence + other.divergence, self.slack + other.slack)
+
+    def fits(self, other: "Cost") -> bool:
+        """Say whether both numbers are at most those of the other."""
+        return self.divergence <= other.divergence and self.slack <= other.slack
+
+    def share(self, whole: "Cost") -> Fraction:
+        """Return the larger of the two shares of a whole."""
+        return max(self.divergence / whole.divergence, self.slack / whole.slack)
+
+
+NOTHING = Cost(Fraction(0), Fraction(0))
+
+
+class Capacity(NamedTuple):
+    """All that a data set may ever release, settled when it is registered.
+
+    Attributes
+    ----------
+    order
+        The order α of the divergence.
+    divergence
+        The most divergence of that order.
+    slack
+        The most total variation.
+    """
+
+    order: int
+    divergence: float
+    slack: float
+
+    @property
+    def cost(self) -> Cost:
+        """The capacity as exact numbers."""
+        return Cost(Fraction(self.divergence), Fraction(self.slack))
+
+    def holds(self, epsilon: float, delta: float) -> bool:
+        """Say whether releases within the capacity are (ε, δ)-private together.
+
+        Guarantee
+        ---------
+        If true, any releases whose costs, each known before its release, sum to at
+        most the capacity are (ε, δ)-differentially private together, however they
+        were chosen from earlier ones.
+        """
+        left = delta - self.slack * (1 + math.exp(epsilon)) * (1 + _ROUNDING)
+        if left <= 0 or self.order < 2 or not self.divergence > 0:
+            return False
+        return self.divergence + _conversion(self.order, left) <= epsilon
+
+
+def settle(epsilon: float, delta: float) -> Capacity:
+    """Return the capacity of a budget.
+
+    Parameters
+    ----------
+    epsilon, delta
+        The budget of everything that will ever be released.
+
+    Returns
+    -------
+    Capacity
+        Of the order at which a release of concentrated privacy finds the most room.
+
+    Guarantee
+    ---------
+    The returned capacity holds for (ε, δ).
+    """
+    epsilon = errors.require_positive("epsilon", epsilon, "Give the budget's ε.")
+    delta = errors.require_probability("delta", delta, "1e-6 is common.")
+    if epsilon > 100:
+        raise LedgerError(
+            f"epsilon is {epsilon!r}; a budget above 100 protects nobody. Register at "
+            "most 100."
+        )
+    slack = _SET_ASIDE * delta / (1 + math.exp(epsilon))
+    left = (1 - _SET_ASIDE) * delta
+
+    def room(order: int) -> float:
+        return (epsilon - _conversion(order, left)) * (1 - 1e-9)
+
+    curve = RenyiCurve(Divergence(lambda _: 0.0, LARGEST_ORDER), IMPROVED)
+    order, _ = curve.best(lambda tried: -room(tried) / tried)
+    found = Capacity(order, room(order), slack * (1 - 1e-9))
+    if not found.holds(epsilon, delta):
+        raise LedgerError(
+            f"epsilon is {epsilon!r} with delta {delta!r}; no release at all fits "
+            "such a budget. Register a larger epsilon or delta."
+        )
+    return found
+
+
+def _conversion(order: int, delta: float) -> float:
+    """Return what is added to a divergence of this order to make ε, rounded up."""
+    factor, log_delta = IMPROVED.factor(order), math.log(delta)
+    rounding = _ROUNDING * (abs(factor) + abs(log_delta) + order - 1)
+    return (factor - log_delta + rounding) / (order - 1)

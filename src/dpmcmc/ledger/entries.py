@@ -1,0 +1,123 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""One row of a ledger, and the hash that ties it to all rows before it."""
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from dpmcmc.ledger.codec import JSON, canonical
+from dpmcmc.ledger.errors import LedgerError
+
+__all__ = ["FIRST", "FORMAT", "KINDS", "Entry", "Head", "sealed", "time_text"]
+
+FORMAT = 1
+"""The version of everything that a ledger stores."""
+
+FIRST = "0" * 64
+"""What stands for the hash before the first entry."""
+
+KINDS = ("register", "reserve", "charge", "close", "release", "resume")
+
+
+@dataclass(frozen=True)
+class Head:
+    """How many entries there are, and the hash of the last."""
+
+    count: int
+    hash: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One row, as it is stored.
+
+    Attributes
+    ----------
+    number
+        Its place, from 1.
+    time
+        When it was written, in UTC, as text.
+    kind
+        One of `KINDS`.
+    dataset, run, spender
+        What it is about, and who did it; a registration has no run.
+    payload
+        Everything else, as canonical JSON text.
+    previous, hash
+        The hash of the entry before, and of this one with it.
+    """
+
+    number: int
+    time: str
+    kind: str
+    dataset: str
+    run: str
+    spender: str
+    payload: str
+    previous: str
+    hash: str
+
+    @property
+    def values(self) -> JSON:
+        """The payload, read."""
+        try:
+            values = json.loads(self.payload)
+        except ValueError:
+            values = None
+        if not isinstance(values, dict):
+            raise LedgerError(
+                f"entry {self.number} of the ledger cannot be read: its payload is no "
+                "JSON object. The ledger was edited; verify it, and go back to a copy."
+            )
+        return values
+
+    @property
+    def head(self) -> Head:
+        """The head of a ledger that ends with this entry."""
+        return Head(self.number, self.hash)
+
+    def digest(self) -> str:
+        """Return the hash that this entry ought to have."""
+        parts = [
+            self.number,
+            self.time,
+            self.kind,
+            self.dataset,
+            self.run,
+            self.spender,
+            self.payload,
+            self.previous,
+        ]
+        text = json.dumps(parts, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def sealed(
+    head: Head,
+    time: str,
+    kind: str,
+    dataset: str,
+    run: str,
+    spender: str,
+    values: JSON,
+) -> Entry:
+    """Return the entry that follows a head, with its hash."""
+    entry = Entry(
+        head.count + 1,
+        time,
+        kind,
+        dataset,
+        run,
+        spender,
+        canonical(values),
+        head.hash,
+        "",
+    )
+    return replace(entry, hash=entry.digest())
+
+
+def time_text(seconds: float) -> str:
+    """Return a time as text that sorts as it passes."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
