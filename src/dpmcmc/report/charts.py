@@ -12,18 +12,26 @@ import numpy as np
 from dpmcmc.report.coordinates import Coordinate
 from dpmcmc.report.pictures import COLOURS, density_of, draw_density
 
-__all__ = ["chart_density", "chart_pair", "chart_ranks", "chart_trace", "rank_counts"]
+__all__ = [
+    "MOST_LINES",
+    "MOST_TRACE",
+    "chart_density",
+    "chart_pair",
+    "chart_ranks",
+    "chart_trace",
+    "rank_counts",
+]
 
 _SIZE = (3.7, 2.1)
 _INK = "#333333"
-_MOST_DENSITY, _MOST_TRACE, _MOST_PAIR = 4000, 500, 1000
+_MOST_DENSITY, MOST_TRACE, _MOST_PAIR = 4000, 500, 1000
 """Draws in a figure: beyond them nothing more is seen, and the file grows."""
 
 _DOTS = 130
 """Dots an inch of a cloud of points, which is no vector picture."""
 
 _NOTHING = {"Date": None, "Creator": None, "Format": None, "Type": None}
-_MOST_BARS, _MOST_LINES = 30, 8
+_MOST_BARS, MOST_LINES = 30, 8
 _CHAINS = (*COLOURS, "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
 
 
@@ -56,8 +64,8 @@ def chart_trace(one: Coordinate) -> bytes:
 
     def draw(axes: Any) -> None:
         count = one.chain.shape[1]
-        kept = np.unique(np.linspace(0, count - 1, min(count, _MOST_TRACE)).astype(int))
-        for place, chain in enumerate(one.chain[:_MOST_LINES]):
+        kept = np.unique(np.linspace(0, count - 1, min(count, MOST_TRACE)).astype(int))
+        for place, chain in enumerate(one.chain[:MOST_LINES]):
             colour = _CHAINS[place % len(_CHAINS)]
             axes.plot(kept + 1, chain[kept], color=colour, lw=0.7, alpha=0.85)
         axes.set_xlabel("draw", fontsize=8)
@@ -71,10 +79,10 @@ def chart_ranks(one: Coordinate) -> bytes:
     def draw(axes: Any) -> None:
         counts = rank_counts(one)
         edges = np.linspace(0, 100, counts.shape[1] + 1)
-        for place, part in enumerate(counts[:_MOST_LINES]):
+        for place, part in enumerate(counts[:MOST_LINES]):
             colour = _CHAINS[place % len(_CHAINS)]
             style = "-" if place % 2 == 0 else "--"
-            axes.stairs(part, edges, color=colour, lw=1.4, ls=style)
+            axes.stairs(part, edges, baseline=None, color=colour, lw=1.4, ls=style)
         axes.axhline(1, color=_INK, lw=0.8, ls=":")
         axes.set_ylim(0, max(2.0, 1.05 * counts.max()))
         axes.set_xlim(0, 100)

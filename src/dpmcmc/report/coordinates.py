@@ -20,7 +20,7 @@ ENOUGH, PLENTY = 100, 400
 APART, CLOSE = 1.05, 1.01
 """The R-hat above which parts of a run disagree, and below which they agree."""
 
-_MOST_SHOWN, _FIRST_SHOWN = 10, 6
+_MOST_SHOWN, _FIRST_SHOWN = 12, 8
 
 
 @dataclass(frozen=True)

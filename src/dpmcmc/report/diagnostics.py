@@ -8,7 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpmcmc.posterior import Posterior
-from dpmcmc.report.charts import chart_ranks, chart_trace, rank_counts
+from dpmcmc.report.charts import (
+    MOST_LINES,
+    MOST_TRACE,
+    chart_ranks,
+    chart_trace,
+    rank_counts,
+)
 from dpmcmc.report.coordinates import Coordinate
 from dpmcmc.report.elements import (
     Section,
@@ -91,8 +97,7 @@ def trust(
             paragraph(
                 "A healthy trace looks like a hedge: it crosses its whole range again "
                 "and again. A slow drift or long flat stretches mean that the chain "
-                "was too short."
-                + (" Each chain has its colour." if len(posterior.accepted) > 1 else "")
+                "was too short." + _drawn(posterior)
             ),
             cards(
                 card(
@@ -124,6 +129,17 @@ def trust(
     )
 
 
+def _drawn(posterior: Posterior) -> str:
+    """What of the draws the traces show."""
+    chains, draws = posterior.accepted.shape
+    words = " Each chain has its colour." if chains > 1 else ""
+    if chains > MOST_LINES:
+        words = f" Of {chains} chains the first {MOST_LINES} are shown."
+    if draws > MOST_TRACE:
+        words += f" Of the {draws:,} draws {MOST_TRACE}, evenly picked, are shown."
+    return words
+
+
 def _points(
     posterior: Posterior, found: Sequence[Coordinate], compared: str
 ) -> list[tuple[str, str]]:
@@ -137,9 +153,10 @@ def _points(
             (
                 "Effective draws.",
                 f"Draws of a chain resemble their neighbours; the {draws:,} draws are "
-                f"worth at least {least:,.0f} that do not, so that a mean is off by "
-                f"about {100 / math.sqrt(max(least, 1)):.0f}% of its sd at most. From "
-                "100 on, means are usable; from 400 on, intervals are good too.",
+                f"worth at least {least:,.0f} that do not, so that a mean is "
+                f"typically off by {100 / math.sqrt(max(least, 1)):.0f}% of its sd or "
+                "less. From 100 on, means are usable; from 400 on, intervals are good "
+                "too.",
             )
         )
     if fits:
@@ -164,8 +181,8 @@ def _points(
 def _acceptance(posterior: Posterior, sizes: Sequence[float]) -> str:
     share = float(posterior.accepted.mean())
     words = (
-        f"{share:.0%} of the steps were accepted. The private test accepts at most "
-        "about half of them, even when all is well."
+        f"{share:.0%} of the steps were accepted. Barker’s test, by which steps are "
+        "made private, accepts at most half of them even when all is well."
     )
     if share < _FEW_ACCEPTED:
         return (

@@ -127,7 +127,9 @@ def table(
 
 def cards(items: Iterable[str]) -> str:
     """Figures side by side where there is room, else one under the other."""
-    return f'<div class="cards">{chr(10).join(items)}</div>'
+    inside = list(items)
+    kind = "cards few" if len(inside) in (1, 2, 4) else "cards"
+    return f'<div class="{kind}">{chr(10).join(inside)}</div>'
 
 
 def card(

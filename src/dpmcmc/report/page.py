@@ -13,10 +13,10 @@ from dpmcmc.posterior import Posterior
 from dpmcmc.report.coordinates import Coordinate, coordinates_of, shown_in_figures
 from dpmcmc.report.diagnostics import trust, verdict
 from dpmcmc.report.elements import Section, code, definitions, heading, paragraph
-from dpmcmc.report.promise import LARGE, guarantee, spent
+from dpmcmc.report.promise import guarantee, in_a_sentence, spent
 from dpmcmc.report.sections import answer, asked_for, pairs
 from dpmcmc.report.spending import Budget, Part
-from dpmcmc.statement import Statement, round_up
+from dpmcmc.statement import Statement
 
 __all__ = ["write_report"]
 
@@ -174,26 +174,9 @@ def _label(statement: Statement) -> str:
 def _in_short(posterior: Posterior, found: Sequence[Coordinate]) -> str:
     """What someone reads who reads nothing else."""
     statement = posterior.statement
-    if statement.is_private and statement.epsilon > LARGE:
-        promise = (
-            f"The result has a guarantee of privacy, but a weak one: an ε of "
-            f"{round_up(statement.epsilon)} promises little about any one of the "
-            f"{statement.records:,} records."
-        )
-    elif statement.is_private:
-        promise = (
-            "The result is private: from it, nobody can tell with much confidence "
-            f"what any one of the {statement.records:,} records held. It says what is "
-            "true of them together."
-        )
-    else:
-        promise = (
-            "This result is NOT PRIVATE. It may show what single records hold. Do not "
-            f"pass it on if the {statement.records:,} records are sensitive."
-        )
     told = [
-        f"{one.title} is about {one.show(one.mean)} (90% interval "
-        f"{one.show(one.low_90)} to {one.show(one.high_90)})"
+        f"{one.title}: about {one.show(one.mean)}, 90% interval "
+        f"{one.show(one.low_90)} to {one.show(one.high_90)}"
         for one in found[:_TOLD_AT_ONCE]
     ]
     more = len(found) - len(told)
@@ -207,7 +190,7 @@ def _in_short(posterior: Posterior, found: Sequence[Coordinate]) -> str:
     kind = "short" if statement.is_private else "short open"
     return (
         f'<div class="{kind}">'
-        + paragraph(promise, "" if statement.is_private else "alarm")
+        + paragraph(in_a_sentence(statement), "" if statement.is_private else "alarm")
         + paragraph(results + tempered)
         + paragraph(verdict(found))
         + "</div>"
@@ -216,14 +199,20 @@ def _in_short(posterior: Posterior, found: Sequence[Coordinate]) -> str:
 
 def _done(posterior: Posterior, rehearsal_text: str | None) -> Section:
     settings = dict(posterior.settings)
-    drawn_with = {
-        "dpmcmc, which made the draws": posterior.statement.version,
-        "JAX, which made the draws": settings.pop("jax", "not noted"),
-        "dpmcmc, which wrote this page": version("dpmcmc"),
-        "NumPy, which wrote this page": version("numpy"),
-        "ArviZ, which wrote this page": version("arviz"),
-        "Matplotlib, which wrote this page": version("matplotlib"),
-    }
+    jax = settings.pop("jax", None)
+    versions = [
+        (
+            "The draws were made by",
+            f"dpmcmc {posterior.statement.version}" + (f", JAX {jax}" if jax else ""),
+        ),
+        (
+            "This page was written by",
+            ", ".join(
+                f"{name} {version(name.lower())}"
+                for name in ("dpmcmc", "NumPy", "SciPy", "ArviZ", "Matplotlib")
+            ),
+        ),
+    ]
     named = [(_SETTINGS.get(name, name), value) for name, value in settings.items()]
     rehearsed = (
         []
@@ -245,7 +234,7 @@ def _done(posterior: Posterior, rehearsal_text: str | None) -> Section:
             definitions(named, "machine"),
             *rehearsed,
             heading("Versions"),
-            definitions(drawn_with.items()),
+            definitions(versions),
         ],
     )
 

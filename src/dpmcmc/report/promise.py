@@ -20,23 +20,40 @@ from dpmcmc.report.pictures import COLOURS
 from dpmcmc.report.spending import Budget, Part
 from dpmcmc.statement import Statement, round_up
 
-__all__ = ["LARGE", "guarantee", "spent"]
+__all__ = ["guarantee", "in_a_sentence", "spent"]
 
 _GUESSES = (0.01, 0.1, 0.5, 0.9)
 _GROUPS = (1, 2, 5, 10)
-LARGE = 5.0
+_LARGE = 3.0
 """An ε above which the promise says little."""
 
 _NO_PROMISE = 0.01
 """A δ above which there is no promise to speak of."""
 
-_SPENT, _RESERVED = COLOURS[0], "#E69F00"
+_SPENT, _RESERVED, _GAINED = COLOURS[0], "#E69F00", COLOURS[1]
 
 
 def guarantee(statement: Statement) -> Section:
     """What is promised to whoever is in the records, or that nothing is."""
     body = _promised(statement) if statement.is_private else _not_promised(statement)
     return Section("guarantee", "What the guarantee means", body)
+
+
+def in_a_sentence(statement: Statement) -> str:
+    """What is promised, for a reader of one sentence."""
+    if not statement.is_private:
+        return (
+            "This result is NOT PRIVATE. It may show what single records hold. Do not "
+            f"pass it on if the {statement.records:,} records are sensitive."
+        )
+    after = _percent(_sure(0.5, statement.epsilon))
+    weak = statement.epsilon > _LARGE
+    return (
+        f"The result is private{', but weakly' if weak else ''}: whoever is 50% sure "
+        f"of a guess about one of the {statement.records:,} records can be at most "
+        f"{after} sure after reading it, but for a chance of about "
+        f"{_chance(statement.delta)}."
+    )
 
 
 def spent(
@@ -57,9 +74,9 @@ def _promised(statement: Statement) -> list[str]:
             "Suppose that anyone’s record had been replaced by any other record, and "
             "that all had been done again. The chance of anything that this report "
             "might have said would have changed by at most a factor of "
-            f"{_factor(epsilon)}, but for a chance of about {round_up(delta)}"
-            f"{_one_in(delta)}. So nobody can tell with much confidence from the draws "
-            "what any one record held: not even someone who knows all the others."
+            f"{_factor(epsilon)}, but for a chance of about {_chance(delta)}. So what "
+            "the draws can tell about any one record is bounded, even for someone who "
+            "knows all the others."
         ),
         paragraph(
             "In numbers: someone has a guess about one record, and reads everything "
@@ -67,10 +84,16 @@ def _promised(statement: Statement) -> list[str]:
         ),
         table(
             f"What the best reader can learn of one record (ε = {round_up(epsilon)})",
-            ["Sure before", "Sure after, at most"],
-            [[f"{guess:.0%}", _sure(guess, epsilon)] for guess in _GUESSES],
+            ["Sure before", "Sure after, at most", "In a picture"],
+            [_learnt(guess, epsilon) for guess in _GUESSES],
+            kind="bars",
         ),
-        *([paragraph(_weak(epsilon), "care")] if epsilon > LARGE else []),
+        paragraph(
+            "Blue is what was believed before, orange the most that the release can "
+            "add.",
+            "note",
+        ),
+        *([paragraph(_weak(epsilon), "care")] if epsilon > _LARGE else []),
         heading("What is protected"),
         bullets(
             [
@@ -112,7 +135,7 @@ def _promised(statement: Statement) -> list[str]:
                 (
                     "Other releases.",
                     "Anything else released from the same records, before or after, "
-                    "adds to the cost. A ledger counts it.",
+                    "adds to the cost; a ledger keeps count.",
                 ),
                 (
                     "Choices made by looking.",
@@ -251,6 +274,7 @@ def _entries(budget: Budget) -> str:
             for one in budget.entries
         ],
         ["this" if one.run == budget.this_run else "" for one in budget.entries],
+        "texts",
     )
 
 
@@ -266,25 +290,44 @@ def _factor(epsilon: float) -> str:
     return f"{math.exp(epsilon):,.3g}" if epsilon < 14 else f"e to the {epsilon:.4g}"
 
 
-def _one_in(delta: float) -> str:
-    return f" (one in {1 / delta:,.0f})" if 0 < delta < 0.1 else ""
+def _chance(delta: float) -> str:
+    """A small chance in words, never smaller than it is."""
+    if not 0 < delta < 0.1:
+        return round_up(delta)
+    # A millionth is one in a million, though its float is not exactly.
+    return f"one in {math.floor((1 + 1e-12) / delta):,}"
 
 
-def _sure(guess: float, epsilon: float) -> str:
-    """The most that a guess can become, by Bayes' rule, rounded up."""
+def _sure(guess: float, epsilon: float) -> float:
+    """The most that a guess can become, by Bayes' rule."""
     odds = math.log(guess / (1 - guess)) + epsilon
-    share = 1 / (1 + math.exp(-odds)) if odds < 36 else 1.0
+    return 1 / (1 + math.exp(-odds)) if odds < 36 else 1.0
+
+
+def _percent(share: float) -> str:
+    """A share, rounded up."""
     shown = math.ceil(share * 1000) / 10
     return f"{shown:g}%" if shown < 100 else "nearly 100%"
 
 
+def _learnt(guess: float, epsilon: float) -> list[str]:
+    """A row of the table of guesses."""
+    before, after = f"{guess:.0%}", _percent(_sure(guess, epsilon))
+    gained = _sure(guess, epsilon) - guess
+    picture = bar(
+        [(guess, _SPENT), (gained, _GAINED)], f"From {before} to at most {after}"
+    )
+    return [before, after, picture]
+
+
 def _group(count: int, epsilon: float, delta: float) -> list[str]:
     """The same for several records: kε, and k exp((k − 1) ε) δ."""
-    power = (count - 1) * epsilon + math.log(count * delta) if delta else -math.inf
-    if power > math.log(_NO_PROMISE):
+    power = (count - 1) * epsilon
+    wider = count * math.exp(power) * delta if power < 700 else 1.0
+    if wider > _NO_PROMISE:
         return [str(count), "–", "–", "no promise"]
-    wider = round_up(math.exp(power) * (1 + 1e-12))
-    return [str(count), round_up(count * epsilon), wider, _sure(0.5, count * epsilon)]
+    sure = _percent(_sure(0.5, count * epsilon))
+    return [str(count), round_up(count * epsilon), round_up(wider), sure]
 
 
 def _weak(epsilon: float) -> str:

@@ -9,9 +9,10 @@ import numpy as np
 
 from dpmcmc.posterior import Posterior
 from dpmcmc.report.charts import chart_density, chart_pair
-from dpmcmc.report.coordinates import Coordinate
+from dpmcmc.report.coordinates import Coordinate, number
 from dpmcmc.report.elements import (
     Section,
+    bullets,
     card,
     cards,
     definitions,
@@ -37,51 +38,82 @@ def asked_for(posterior: Posterior, asked: Mapping[str, str]) -> Section:
         ("Parameters", several(list(posterior.draws))),
         ("Run", _run(posterior)),
     ]
+    known = explained(posterior)
     return Section(
         "asked",
         "What was asked",
         [
             definitions([*told, *facts]),
-            *(paragraph(words, "note") for words in explained(posterior)),
+            *([heading("What to know of this run"), bullets(known)] if known else []),
         ],
     )
 
 
-def explained(posterior: Posterior) -> list[str]:
+def explained(posterior: Posterior) -> list[tuple[str, str]]:
     """One sentence for each thing that makes the run other than a textbook's."""
     statement = posterior.statement
     found = []
     if statement.is_tempered:
         found.append(
-            "Tempered: the likelihood was made to count for "
-            f"{statement.tempered:,.6g} records instead of {statement.records:,}, so "
-            "that every interval in this report is wider than that of all records."
+            (
+                "Tempered.",
+                "The likelihood was made to count for "
+                f"{statement.tempered:,.6g} records instead of {statement.records:,}, "
+                "so that every interval in this report is wider than that of all "
+                "records.",
+            )
         )
-    if statement.clip is not None:
+    if "batch" in statement.decided:
         found.append(
-            f"Clipped: at each step one record could push by at most "
-            f"±{statement.clip:.4g}, which is what hides it; where records wanted to "
-            "push harder, the answer may be shifted, and nobody can ask the records "
-            "whether they did."
+            (
+                "Decided on batches.",
+                "Each step looked at a small, secret batch of records, drawn afresh, "
+                "instead of all of them.",
+            )
         )
+    if "clipped" in statement.decided and (
+        statement.clip is not None or statement.is_private
+    ):
+        found.append(("Clipped.", _clipped(statement)))
     if any("control variates" in words for words in statement.released_first):
         found.append(
-            "Control variates: the bulk of what the records say was released once, "
-            "with noise, as the slope and the curvature of the log-likelihood, and "
-            "each step then asked only for what that missed."
+            (
+                "Control variates.",
+                "The bulk of what the records say was released once, with noise, as "
+                "the slope and the curvature of the log-likelihood, and each step then "
+                "asked only for what that missed.",
+            )
         )
     if posterior.noise_aware is not None:
         found.append(
-            "Noise-aware draws: to each draw of the chain is added a draw of how far "
-            "the noise of the control variates may have moved the posterior, so that "
-            "the intervals count that noise too; means and intervals are of these."
+            (
+                "Noise-aware draws.",
+                "To each draw of the chain is added a draw of how far the noise of the "
+                "control variates may have moved the posterior, so that the intervals "
+                "count that noise too; means and intervals are of these.",
+            )
         )
     if statement.prepared:
         found.append(
-            "Prepared: before the model read it, each record was changed by public "
-            f"bounds alone: {'; '.join(statement.prepared)}."
+            (
+                "Prepared.",
+                "Before the model read it, each record was changed by public bounds "
+                f"alone: {'; '.join(statement.prepared)}.",
+            )
         )
     return found
+
+
+def _clipped(statement: Statement) -> str:
+    bound = "a set bound" if statement.clip is None else f"±{statement.clip:.4g}"
+    hides = ", which is what hides it" if statement.is_private else ""
+    _, has_way, way = statement.decided.partition("; ")
+    return (
+        f"At each step one record could push by at most {bound}{hides}; where records "
+        "wanted to push harder, the answer may be shifted, and nobody may ask the "
+        "records whether they did."
+        + (f" To keep the answer in its place, {way}." if has_way else "")
+    )
 
 
 def answer(
@@ -231,7 +263,7 @@ def _together(value: float) -> str:
         words = f"{way} weakly"
     else:
         words = f"{way} {'strongly' if abs(value) >= 0.8 else 'clearly'}"
-    return f"{words} (correlation {value:.2f})".replace("-", "\u2212")
+    return f"{words} (correlation {number(value, 0.1)})"
 
 
 def _cost(statement: Statement) -> str:
