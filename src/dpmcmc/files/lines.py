@@ -102,15 +102,13 @@ def _cells(block: bytes, separator: str, width: int, places: list[int]) -> list[
 def _plain_cells(
     block: bytes, separator: str, width: int, places: list[int]
 ) -> list[Any] | None:
-    """Cells of lines without quotes; None if they must be read with more care."""
+    """Cells of lines without quotes; None if they must be read with more care.
+
+    Arrow has a hook for lines of a wrong length, but it warns of those that are not
+    UTF-8, and a warning depends on a record.
+    """
     import pyarrow as pa  # noqa: PLC0415
     from pyarrow import csv as arrow_csv  # noqa: PLC0415
-
-    wrong: list[int] = []
-
-    def leave_out(row: Any) -> str:
-        wrong.append(row.number - 1)
-        return "skip"
 
     names = [str(place) for place in range(width)]
     kept = [str(place) for place in places]
@@ -120,27 +118,18 @@ def _plain_cells(
             arrow_csv.ReadOptions(
                 use_threads=False, block_size=len(block) + 1, column_names=names
             ),
-            arrow_csv.ParseOptions(
-                delimiter=separator, quote_char=False, invalid_row_handler=leave_out
-            ),
+            arrow_csv.ParseOptions(delimiter=separator, quote_char=False),
             arrow_csv.ConvertOptions(
                 check_utf8=False,
                 column_types=dict.fromkeys(names, pa.binary()),
                 include_columns=kept,
             ),
         )
-    except pa.ArrowException:
+    except pa.ArrowException:  # a line of a wrong length; the message shows it
         return None
-    lines = block.count(b"\n") + (not block.endswith(b"\n"))
-    if table.num_rows + len(wrong) != lines:
+    if table.num_rows != block.count(b"\n") + (not block.endswith(b"\n")):
         return None
-    columns = [table.column(name).combine_chunks() for name in kept]
-    if not wrong:
-        return columns
-    right = np.ones(lines, bool)
-    right[wrong] = False
-    source = pa.array(np.cumsum(right) - 1, mask=~right)
-    return [column.take(source) for column in columns]
+    return [table.column(name).combine_chunks() for name in kept]
 
 
 def _any_cells(

@@ -138,7 +138,8 @@ def _fill(typed: Typed, place: int, reading: Reading) -> np.ndarray:
 def _names(columns: Iterable[str] | None) -> tuple[str, ...] | None:
     if columns is None:
         return None
-    names = () if isinstance(columns, str) else tuple(columns)
+    listed = isinstance(columns, Iterable) and not isinstance(columns, str)
+    names = tuple(columns) if listed else ()
     if not names or not all(isinstance(name, str) for name in names):
         raise InputError(
             f"columns is {columns!r}; it must be a list of column names. Leave it out "
@@ -151,7 +152,7 @@ def _names(columns: Iterable[str] | None) -> tuple[str, ...] | None:
 
 def _levels(levels: Levels | None) -> Levels:
     for name, values in (levels or {}).items():
-        listed = () if isinstance(values, str) else tuple(values)
+        listed = tuple(values) if isinstance(values, list | tuple) else ()
         text = all(isinstance(value, str) for value in listed)
         if not text or len(listed) < 2 or _twice(listed) is not None:
             raise InputError(
