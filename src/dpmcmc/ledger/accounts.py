@@ -39,6 +39,8 @@ class Run:
         The most that it may cost, and what it has cost.
     leaves
         The events that it was charged for.
+    parts
+        The names of the parts of the run that they were charged for.
     holding
         The number of the entry by which it is open, or None.
     state
@@ -59,6 +61,7 @@ class Run:
     state: str = "open"
     charged: Cost = NOTHING
     leaves: Leaves = field(default_factory=Counter)
+    parts: tuple[str, ...] = ()
 
     @property
     def is_open(self) -> bool:

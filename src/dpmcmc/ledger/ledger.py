@@ -312,8 +312,15 @@ class Reservation:
     spender: str
     holding: int
 
-    def charge(self, event: DpEvent) -> None:
+    def charge(self, event: DpEvent, part: str = "") -> None:
         """Charge for an event, before anything is read for it.
+
+        Parameters
+        ----------
+        event
+            What is going to be released.
+        part
+            The name of the part of the run that releases it, which is charged once.
 
         Guarantee
         ---------
@@ -327,7 +334,12 @@ class Reservation:
         account = account_of(ledger._books, self.dataset)
         unknown = [each for each in leaves if each not in run.prices]
         prices = {} if run.only else prices_at(account.capacity, unknown)
-        self._write("charge", {"event": encode(event), "prices": prices_text(prices)})
+        values = {"event": encode(event), "prices": prices_text(prices)}
+        self._write("charge", {**values, "part": _text("part", part)})
+
+    def parts(self) -> tuple[str, ...]:
+        """The parts of the run that were ever charged, by name."""
+        return run_of(self.ledger._books, self.run).parts
 
     def close(self) -> None:
         """Give the rest back. The run can be resumed while there is room for it."""

@@ -167,16 +167,25 @@ def _charge(books: Books, entry: Entry) -> Account:
     prices = {**prices_of(values["prices"]), **run.prices}
     new = flatten(decode(values["event"]))
     leaves = Counter(run.leaves) + Counter(new)
+    if values["part"] and values["part"] in run.parts:
+        raise LedgerError(
+            f"run {run.name!r} was charged for its part {values['part']!r} before; a "
+            "part is made once. Leave it out, or begin another run."
+        )
+    parts = (*run.parts, values["part"])
     if run.only:
         if not any(within(leaves, total) for total in run.totals):
             raise LedgerError(_too_much(run, entry.dataset))
-        return _with(account, replace(run, leaves=leaves))
+        return _with(account, replace(run, leaves=leaves, parts=parts))
     for event in new:
         _require_records(account, event)
     charged = cost_of(leaves, prices)
     if not charged.fits(run.reserved):
         raise LedgerError(_too_much(run, entry.dataset))
-    return _with(account, replace(run, leaves=leaves, charged=charged, prices=prices))
+    return _with(
+        account,
+        replace(run, leaves=leaves, charged=charged, prices=prices, parts=parts),
+    )
 
 
 def _close(books: Books, entry: Entry) -> Account:
@@ -311,7 +320,9 @@ def _advice(account: Account, run: Run, others: bool) -> str:
             "nothing else can ever be run on these records; or take a smaller "
             "epsilon, which leaves room for others."
         )
-    return "Take a smaller epsilon or fewer steps, or release runs that are dead."
+    if any(each.is_open for each in account.runs.values()):
+        return "Take a smaller epsilon or fewer steps, or release runs that are dead."
+    return "Take a smaller epsilon or fewer steps."
 
 
 def _too_much(run: Run, dataset: str) -> str:
