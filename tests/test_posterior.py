@@ -343,6 +343,15 @@ def test_saving_into_a_missing_folder_says_so(
         posterior_for_files.save(tmp_path / "missing" / "run.nc")
 
 
+def test_a_full_disk_is_said(posterior_for_files: Posterior) -> None:
+    with pytest.raises(dpmcmc.InputError) as error:
+        posterior_for_files.save("/dev/full")
+    assert str(error.value) == (
+        "/dev/full cannot be written (no space left on device). Make room, or save "
+        "elsewhere; the draws are still here."
+    )
+
+
 @pytest.mark.parametrize(
     ("count", "expected"),
     [(8, "fewer than 100 effective draws"), (4000, None)],

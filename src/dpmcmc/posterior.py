@@ -114,13 +114,32 @@ class Posterior:
                 data.add_groups({"chain": plain.posterior})
             return data
 
+    def to_netcdf(self) -> bytes:
+        """Draws and statement as the bytes of a netCDF file.
+
+        They are made in memory: HDF5 can end the process when a disk is full.
+        """
+        import xarray  # noqa: PLC0415
+
+        data = self.to_arviz()
+        groups = {group: data[group] for group in data.groups()}
+        tree = xarray.DataTree.from_dict(
+            {"/": xarray.Dataset(attrs=data.attrs), **groups}
+        )
+        compressed = {
+            f"/{group}": {name: {"zlib": True} for name in values.variables}
+            for group, values in groups.items()
+        }
+        return bytes(tree.to_netcdf(engine="h5netcdf", encoding=compressed))
+
     def save(self, path: str | Path) -> None:
         """Write draws and statement to a netCDF file that `load` and ArviZ read.
 
         Raises
         ------
         InputError
-            If the folder does not exist. Nothing is lost: save again elsewhere.
+            If the folder does not exist, or the file cannot be written. Nothing is
+            lost: save again elsewhere.
         """
         folder = Path(path).absolute().parent
         if not folder.is_dir():
@@ -128,7 +147,14 @@ class Posterior:
                 f"there is no folder {folder}. Make it, or save elsewhere; the draws "
                 "are still here."
             )
-        self.to_arviz().to_netcdf(str(path), engine="h5netcdf")
+        data = self.to_netcdf()
+        try:
+            Path(path).write_bytes(data)
+        except OSError as error:
+            raise InputError(
+                f"{path} cannot be written ({(error.strerror or 'unknown').lower()}). "
+                "Make room, or save elsewhere; the draws are still here."
+            ) from None
 
     @classmethod
     def load(cls, path: str | Path) -> "Posterior":

@@ -200,15 +200,12 @@ class RunFolder:
             If they cannot be written. A posterior that was there before stays.
         """
         self._require_lock()
-        target = self._posterior
-
-        def write(unfinished: Path) -> None:
-            posterior.save(unfinished)
-            # The file or its sum may be the older one after a crash: both are listed.
-            self._write_sums({*self._sums(), _sum_of(unfinished)})
-
-        write_safely(target, write)
-        self._write_sums({_sum_of(target)})
+        data = posterior.to_netcdf()
+        digest = hashlib.sha256(data).hexdigest()
+        # After a crash the file may be the older or the newer: both sums are there.
+        self._write_sums({*self._sums(), digest})
+        write_safely(self._posterior, lambda unfinished: unfinished.write_bytes(data))
+        self._write_sums({digest})
         statement = posterior.statement
         self._write_text("statement.txt", statement.text + "\n")
         self._write_text("statement.json", statement.to_json() + "\n")
@@ -240,6 +237,27 @@ class RunFolder:
             return Posterior.load(path)
         except InputError as error:
             raise FileError(str(error)) from None
+
+    def discard(self) -> None:
+        """Take back a folder whose run never began, so that it can be used again.
+
+        Raises
+        ------
+        FileError
+            If something was kept: what was released and paid for is not thrown away.
+        """
+        self._require_lock()
+        if self.parts():
+            raise FileError(
+                f"{self.path} holds what a run released. Remove it by hand if it is "
+                "not wanted."
+            )
+        try:
+            (self.path / "run.json").unlink()
+            self._parts.rmdir()
+        except OSError as error:
+            raise not_written(self.path, error) from None
+        self.close()
 
     def close(self) -> None:
         """Let others write to the folder."""
