@@ -102,7 +102,8 @@ def write_report(
         parts,
         rehearsal_text,
     )
-    target.write_text(page, encoding="utf-8")
+    # Half a surrogate pair, which no file can hold, becomes a question mark.
+    target.write_bytes(page.encode("utf-8", "replace"))
     return target
 
 
