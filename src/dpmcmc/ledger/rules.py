@@ -172,7 +172,7 @@ def _charge(books: Books, entry: Entry) -> Account:
             f"run {run.name!r} was charged for its part {values['part']!r} before; a "
             "part is made once. Leave it out, or begin another run."
         )
-    parts = (*run.parts, values["part"])
+    parts = (*run.parts, values["part"]) if values["part"] else run.parts
     if run.only:
         if not any(within(leaves, total) for total in run.totals):
             raise LedgerError(_too_much(run, entry.dataset))
