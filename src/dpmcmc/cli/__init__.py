@@ -1,0 +1,73 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""The command ``dpmcmc``: one job from plan to report, and a ledger beside it."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from dpmcmc.cli.completion import add as add_completion
+from dpmcmc.cli.demo import add as add_demo
+from dpmcmc.cli.ledger import add as add_ledger
+from dpmcmc.cli.plan import add as add_plan
+from dpmcmc.cli.rehearse import add as add_rehearse
+from dpmcmc.cli.report import add as add_report
+from dpmcmc.cli.reproduce import add as add_reproduce
+from dpmcmc.cli.sample import add as add_sample
+from dpmcmc.errors import InputError
+
+__all__ = ["main", "parser"]
+
+_OK, _REFUSED, _INTERRUPTED = 0, 2, 130
+
+_EXAMPLES = """\
+a first look, and a job from end to end:
+  dpmcmc demo
+  dpmcmc plan --records 1000000 --clip 0.006 --epsilon 1 --delta 1e-6
+  dpmcmc ledger register study.db people --records 20000 --epsilon 3 --delta 1e-6 \\
+      --spender ana
+  dpmcmc rehearse model.py:model --records 20000 --epsilon 1 --delta 1e-6
+  dpmcmc sample model.py:model --data people.parquet --epsilon 1 --delta 1e-6 \\
+      --ledger study.db --data-set people --out run
+  dpmcmc report run
+
+Each command has --help with examples. Exit codes: 0, done; 2, refused, and nothing
+read or spent that is not in the ledger; 130, interrupted, and what was made is kept.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; return its exit code."""
+    chosen = parser().parse_args(arguments)
+    try:
+        return int(chosen.run(chosen))
+    except InputError as problem:
+        print(f"dpmcmc: {problem}", file=sys.stderr)
+        return _REFUSED
+    except KeyboardInterrupt:
+        print("dpmcmc: interrupted", file=sys.stderr)
+        return _INTERRUPTED
+
+
+def parser() -> argparse.ArgumentParser:
+    """Make the parser of all commands."""
+    found = argparse.ArgumentParser(
+        prog="dpmcmc",
+        description="Bayesian posteriors from sensitive records, with a proven "
+        "privacy cost.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = found.add_subparsers(required=True, metavar="COMMAND", title="commands")
+    for add in (
+        add_demo,
+        add_plan,
+        add_rehearse,
+        add_sample,
+        add_report,
+        add_ledger,
+        add_reproduce,
+    ):
+        add(commands)
+    add_completion(commands, parser)
+    return found

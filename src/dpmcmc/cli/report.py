@@ -1,0 +1,38 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""``dpmcmc report``: the page of a finished run."""
+
+import argparse
+
+from dpmcmc.cli.common import Commands, add_command
+
+__all__ = ["add"]
+
+_EXAMPLES = """\
+examples:
+  dpmcmc report run
+  dpmcmc report run --title "Income and age, 2026"
+"""
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    report = add_command(
+        commands,
+        "report",
+        summary="write the report of a run anew",
+        description="Write report.html into the folder of a run: one page that needs "
+        "no network, for readers who are not programmers. It reads what was released, "
+        "and the ledger if the run has one; never a record.",
+        examples=_EXAMPLES,
+    )
+    report.add_argument("folder", metavar="DIR", help="the folder of the run")
+    report.add_argument("--title", help="what the page is called")
+    report.set_defaults(run=_report)
+
+
+def _report(chosen: argparse.Namespace) -> int:
+    from dpmcmc.workflow import report  # noqa: PLC0415 - slow to import
+
+    print(f"The report is in {report(chosen.folder, title=chosen.title)}.")
+    return 0

@@ -1,0 +1,157 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""A study: a model, and how the columns of a table become its records.
+
+Everything in it is public: it is written before anyone looks at the records. It lives
+in a Python file, of which `load_study` reads one object.
+"""
+
+import hashlib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from dpmcmc.errors import InputError
+from dpmcmc.files import FileError, read_table
+from dpmcmc.model import Model
+from dpmcmc.preparation import Clamp, Preparation
+from dpmcmc.private import Records
+from dpmcmc.rehearsal import Covariates
+
+__all__ = ["LoadedStudy", "Study", "load_study"]
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """A model, and what is done to a table before it.
+
+    Parameters
+    ----------
+    model
+        A `Model` whose records have named columns, or a NumPyro model that takes
+        columns by name.
+    columns
+        The columns that are read; unless given, those that a NumPyro model takes, or
+        all of the table.
+    levels
+        For columns of text, the values that each may have.
+    preparation
+        What is done to each record before the model reads it, by public bounds.
+    covariates
+        Where covariates of simulated records come from, as in `sample`.
+    plate
+        The plate of the records in a NumPyro model, as in `sample`.
+    """
+
+    model: Model | Callable[..., Any]
+    columns: Sequence[str] | None = None
+    levels: Mapping[str, Sequence[str]] | None = None
+    preparation: Preparation | None = None
+    covariates: Covariates = None
+    plate: str | None = None
+
+    def read(self, path: str | Path) -> Records:
+        """Read the columns of a data file, and seal them."""
+        table = read_table(path, self.names(), levels=self.levels)
+        return Records(table)
+
+    def names(self) -> tuple[str, ...] | None:
+        """The columns that are read; None for all of the table."""
+        if self.columns is not None:
+            return tuple(self.columns)
+        if isinstance(self.model, Model):
+            return None
+        taken = inspect.signature(self.model).parameters.values()
+        return tuple(one.name for one in taken if one.default is one.empty)
+
+    def within(self, bounds: Mapping[str, tuple[float, float]]) -> "Study":
+        """The same study, its columns first clamped to more public bounds."""
+        if not bounds:
+            return self
+        clamped = Preparation({name: Clamp(*pair) for name, pair in bounds.items()})
+        then = clamped if self.preparation is None else clamped.then(self.preparation)
+        return replace(self, preparation=then)
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedStudy:
+    """A study with the place that it was read from.
+
+    Attributes
+    ----------
+    study
+        The study.
+    place
+        The file and the name in it, as ``model.py:name``.
+    digest
+        SHA-256 of the file, by which a run that goes on knows the same model.
+    """
+
+    study: Study
+    place: str
+    digest: str
+
+
+def load_study(place: str) -> LoadedStudy:
+    """Read a study, a `Model` or a NumPyro model from a Python file.
+
+    The file is run as Python code.
+
+    Parameters
+    ----------
+    place
+        The file and the name in it, such as ``model.py:model``.
+
+    Raises
+    ------
+    FileError
+        If there is no such file or name, it cannot be run, or it is no model.
+    """
+    file, colon, name = place.rpartition(":")
+    if not colon or not name.isidentifier():
+        raise FileError(
+            f"the model is {place!r}; it must be a Python file and a name in it, such "
+            "as model.py:model."
+        )
+    path = Path(file)
+    if not path.is_file():
+        raise FileError(f"there is no file {path}. Give the file of the model.")
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    found = getattr(_module(path), name, None)
+    if found is None:
+        raise FileError(f"{path} has no {name!r}. Name the model that it holds.")
+    if isinstance(found, Study):
+        return LoadedStudy(found, place, digest)
+    if isinstance(found, type) or not (isinstance(found, Model) or callable(found)):
+        raise FileError(
+            f"{place} is a {type(found).__name__}; it must be a dpmcmc.Model, a "
+            "NumPyro model or a dpmcmc.workflow.Study."
+        )
+    return LoadedStudy(Study(found), place, digest)
+
+
+def _module(path: Path) -> ModuleType:
+    """Run a Python file, with its folder among the places to import from."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise FileError(f"{path} is no Python file. Give one that ends in .py.")
+    module = importlib.util.module_from_spec(spec)
+    folder = str(path.resolve().parent)
+    sys.path.insert(0, folder)
+    try:
+        spec.loader.exec_module(module)
+    except InputError as problem:
+        raise FileError(f"{path} cannot be run: {problem}") from None
+    except Exception as problem:
+        raise FileError(
+            f"{path} cannot be run: {type(problem).__name__}: {problem}. Mend it; "
+            f"python {path} shows where."
+        ) from problem
+    finally:
+        sys.path.remove(folder)
+    return module
