@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from dpmcmc.report.pictures import plot_posterior
     from dpmcmc.sampler import sample, sample_not_private
     from dpmcmc.statement import Statement
-    from dpmcmc.surrogates import ControlVariates
+    from dpmcmc.statistics import Statistics
+    from dpmcmc.surrogates import ControlVariates, SufficientStatistics
     from dpmcmc.variational import Variational
 
 __all__ = [
@@ -48,6 +49,8 @@ __all__ = [
     "RandomWalk",
     "Records",
     "Statement",
+    "Statistics",
+    "SufficientStatistics",
     "Variational",
     "choose",
     "from_numpyro",
@@ -75,7 +78,9 @@ _HOMES = {
     "PythonFunction": "dpmcmc.python_function",
     "Records": "dpmcmc.private",
     "Statement": "dpmcmc.statement",
+    "Statistics": "dpmcmc.statistics",
     "ControlVariates": "dpmcmc.surrogates",
+    "SufficientStatistics": "dpmcmc.surrogates",
     "Variational": "dpmcmc.variational",
     "plan": "dpmcmc.planning",
     "plot_posterior": "dpmcmc.report.pictures",

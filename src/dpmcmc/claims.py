@@ -55,12 +55,13 @@ def state(
     delta: float,
     accountant: str,
     released_first: tuple[str, ...],
+    asks_records: bool = True,
     not_private_because: tuple[str, ...] = (),
     notes: tuple[str, ...] = (),
 ) -> Statement:
     """Put what a run costs together with what it does."""
     preparation = run.model.preparation
-    decided = test.describe(setting)
+    decided = test.describe(setting) if asks_records else ""
     if type(clipping) is not PlainClipping:
         decided = f"{decided}; {clipping.describe()}"
     return Statement(
@@ -78,6 +79,7 @@ def state(
         version=version("dpmcmc"),
         released_first=released_first,
         prepared=() if preparation is None else preparation.describe(),
+        asks_records=asks_records,
     )
 
 

@@ -20,28 +20,44 @@ from dpmcmc.run import Run
 from dpmcmc.surrogates import (
     ControlVariates,
     Plan,
+    StatisticsPlan,
+    SufficientStatistics,
+    Sums,
     Surrogate,
     check_release,
+    check_statistics_release,
     release,
+    release_statistics,
 )
 from dpmcmc.variational import Start
 
 __all__ = [
+    "Control",
+    "ControlPlan",
     "check_control",
     "control_event",
+    "control_notes",
     "plan_control",
     "release_control",
+    "release_sums",
+    "says_all",
     "spread_of",
 ]
 
+Control = ControlVariates | SufficientStatistics
+"""What a user may release once for all steps."""
+
+ControlPlan = Plan | StatisticsPlan
+"""The same, with its cost settled."""
+
 
 def plan_control(
-    control: ControlVariates | None,
+    control: Control | None,
     model: Model,
     records: int,
     delta: float,
     epsilon: float | None,
-) -> Plan | None:
+) -> ControlPlan | None:
     """Settle what control variates cost, from public numbers alone.
 
     Raises
@@ -51,22 +67,48 @@ def plan_control(
     """
     if control is None:
         return None
+    if type(control) is SufficientStatistics:
+        return control.plan(model.statistics, records, delta, epsilon)
     if type(control) is not ControlVariates:
         raise InputError(
             f"control is a {type(control).__name__}; it must be a "
-            "dpmcmc.ControlVariates. Leave it out for none."
+            "dpmcmc.ControlVariates or a dpmcmc.SufficientStatistics. Leave it out for "
+            "none."
         )
     size = sum(int(np.size(leaf)) for leaf in jax.tree.leaves(model.initial))
     return control.plan(records, size, delta, epsilon)
 
 
-def control_event(plan: Plan | None) -> DpEvent:
+def says_all(plan: ControlPlan | None) -> bool:
+    """Whether what is released says all, so that a chain asks the records nothing."""
+    return isinstance(plan, StatisticsPlan) and plan.says_all
+
+
+def control_event(plan: ControlPlan | None) -> DpEvent:
     """What the release of control variates costs."""
     return NoOpDpEvent() if plan is None else plan.event
 
 
+def control_notes(plan: ControlPlan | None) -> tuple[str, ...]:
+    """What a reader should know of draws that know of noise."""
+    if plan is None:
+        return ()
+    if isinstance(plan, StatisticsPlan) and plan.says_all:
+        return (
+            "means and intervals are of noise-aware draws: of the posterior given the "
+            "noisy sums. The draws of a posterior as if they had no noise are kept "
+            "beside them.",
+            "a record with a missing value counts as one whose statistics are zero.",
+        )
+    return (
+        "means and intervals are of noise-aware draws: to each draw of the chain is "
+        "added a draw of how far the noise of the control variates may have moved the "
+        "posterior. The chain's own draws are kept beside them.",
+    )
+
+
 def check_control(
-    run: Run, plan: Plan | None, mechanism: FullData | Minibatch, has_fit: bool
+    run: Run, plan: ControlPlan | None, mechanism: FullData | Minibatch, has_fit: bool
 ) -> None:
     """Refuse a run that cannot have control variates; no record is read."""
     if plan is None:
@@ -76,6 +118,9 @@ def check_control(
             "control variates are for tests on all records, but the test is on a "
             "batch. Take dpmcmc.Barker()."
         )
+    if isinstance(plan, StatisticsPlan):
+        check_statistics_release(run.model, run.records, plan, run.dtype)
+        return
     if not has_fit:
         raise InputError(
             "control variates need a start that says how the posterior is shaped. Give "
@@ -86,8 +131,8 @@ def check_control(
 
 def release_control(
     run: Run,
-    plan: Plan,
-    found: Start,
+    plan: ControlPlan,
+    found: Start | None,
     mechanism: FullData,
     *,
     tempered: float,
@@ -96,7 +141,7 @@ def release_control(
     is_private: bool,
     custody: Custody,
     progress: bool,
-) -> tuple[Run, FullData, Surrogate]:
+) -> tuple[Run, FullData, Surrogate | Sums]:
     """Release control variates at a start, and make run and test ready for them.
 
     Guarantee
@@ -106,27 +151,34 @@ def release_control(
     that was given, but for the number of a record that enters it. No record is read
     before ``custody.charge`` has returned for it, and none at all if it was kept.
     """
-    kept = custody.kept("control")
-    if kept is None:
-        custody.charge("control", plan.event)
-    tape = Tape.fresh()
-    if seed is not None and not is_private:
-        tape = Tape.seeded(seed, "control variates")
-    surrogate = release(
-        run.model,
-        run.records,
-        plan,
-        tape,
-        centre=found.mean,
-        covariance=found.covariance,
-        tempered=tempered,
-        dtype=run.dtype,
-        devices=run.devices,
-        released=None if kept is None else kept["total"],
-        progress=progress,
-    )
-    if kept is None:
-        custody.keep("control", {"total": surrogate.total})
+    surrogate: Surrogate | Sums
+    if isinstance(plan, StatisticsPlan):
+        surrogate = release_sums(
+            run,
+            plan,
+            tempered=tempered,
+            seed=seed,
+            is_private=is_private,
+            custody=custody,
+            progress=progress,
+        )
+    else:
+        assert found is not None
+        kept = _kept(plan, custody)
+        surrogate = release(
+            run.model,
+            run.records,
+            plan,
+            _fitting_tape(seed, is_private),
+            centre=found.mean,
+            covariance=found.covariance,
+            tempered=tempered,
+            dtype=run.dtype,
+            devices=run.devices,
+            released=kept,
+            progress=progress,
+        )
+        _keep(surrogate, kept, custody)
     points: Any = jax.tree.map(
         lambda leaf: jnp.stack([leaf] * run.chains), surrogate.mean
     )
@@ -135,8 +187,64 @@ def release_control(
     return with_start(run, points, proposal), ready, surrogate
 
 
+def release_sums(
+    run: Run,
+    plan: StatisticsPlan,
+    *,
+    tempered: float,
+    seed: int | None,
+    is_private: bool,
+    custody: Custody,
+    progress: bool,
+) -> Sums:
+    """Release the sum of the model's statistics, or take the one that was kept.
+
+    Guarantee
+    ---------
+    What is returned is a function of what ``plan.event`` stands for, made with a
+    fresh tape unless the run is not private. No record is read before
+    ``custody.charge`` has returned for it, and none at all if it was kept.
+    """
+    kept = _kept(plan, custody)
+    sums = release_statistics(
+        run.model,
+        run.records,
+        plan,
+        _fitting_tape(seed, is_private),
+        tempered=tempered,
+        dtype=run.dtype,
+        devices=run.devices,
+        released=kept,
+        progress=progress,
+    )
+    _keep(sums, kept, custody)
+    return sums
+
+
+def _kept(plan: ControlPlan, custody: Custody) -> np.ndarray | None:
+    """The sum that was kept; or None, once it has been charged."""
+    kept = custody.kept("control")
+    if kept is None:
+        custody.charge("control", plan.event)
+        return None
+    return kept["total"]
+
+
+def _keep(
+    surrogate: Surrogate | Sums, kept: np.ndarray | None, custody: Custody
+) -> None:
+    if kept is None:
+        custody.keep("control", {"total": surrogate.total})
+
+
+def _fitting_tape(seed: int | None, is_private: bool) -> Tape:
+    if seed is None or is_private:
+        return Tape.fresh()
+    return Tape.seeded(seed, "control variates")
+
+
 def spread_of(
-    surrogate: Surrogate | None, seed: int | None
+    surrogate: Surrogate | Sums | None, seed: int | None
 ) -> Callable[[np.ndarray], np.ndarray] | None:
     """What moves draws by as much as the noise of control variates may have.
 

@@ -8,7 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import jax
-from dp_accounting.dp_event import ComposedDpEvent, DpEvent, SelfComposedDpEvent
+from dp_accounting.dp_event import (
+    ComposedDpEvent,
+    DpEvent,
+    NoOpDpEvent,
+    SelfComposedDpEvent,
+)
 
 from dpmcmc.acceptance import (
     Acceptance,
@@ -36,10 +41,14 @@ from dpmcmc.clipping import (
     Shrinking,
 )
 from dpmcmc.controls import (
+    Control,
+    ControlPlan,
     check_control,
     control_event,
+    control_notes,
     plan_control,
     release_control,
+    says_all,
     spread_of,
 )
 from dpmcmc.custody import NOBODY, Custody
@@ -66,7 +75,8 @@ from dpmcmc.starts import (
     point_of,
 )
 from dpmcmc.statement import Statement, round_up
-from dpmcmc.surrogates import ControlVariates, Plan
+from dpmcmc.surrogates import StatisticsPlan
+from dpmcmc.told import ASKS_NOTHING, require_untold, run_told
 
 __all__ = [
     "Certified",
@@ -79,6 +89,9 @@ __all__ = [
 
 _STEPS_WITH_CONTROL = 4000
 """Steps of a chain with control variates, unless told: they cost little."""
+
+_STEPS_TOLD = 10_000
+"""Steps of a chain that asks the records nothing, unless told: they cost nothing."""
 
 _PARTS = 50
 """Least number of chunks of a run that is in custody: what is lost when it is broken
@@ -97,7 +110,7 @@ class Settings:
     proposal: Proposal | None = None
     clip: float | None = None
     clipping: Clipping = PlainClipping()  # noqa: RUF009 - frozen
-    control: ControlVariates | None = None
+    control: Control | None = None
     test: Acceptance = Barker()  # noqa: RUF009 - frozen
     tempering: float | Coarsening | None = None
     start: Any = None
@@ -134,7 +147,7 @@ class _Ready(NamedTuple):
     run: Run
     mechanism: FullData | Minibatch
     planned: PlannedStart
-    control: Plan | None
+    control: ControlPlan | None
 
 
 class Certified(NamedTuple):
@@ -218,19 +231,28 @@ def check_privately(
         settings.control, checked.model, len(checked.records), left_delta, left_epsilon
     )
     besides = ComposedDpEvent([planned.event, control_event(control)])
-    setting, steps = settle(
-        checked.test,
-        checked.setting,
-        besides,
-        chains=settings.chains,
-        steps=settings.steps,
-        epsilon=left_epsilon,
-        delta=left_delta,
-        usual_steps=None if control is None else _STEPS_WITH_CONTROL,
-    )
-    checked = checked._replace(setting=setting)
+    steps = settings.steps
+    if says_all(control):
+        steps = _STEPS_TOLD if steps is None else steps
+        # a clip that was not given is that of a Lipschitz model: it clips nothing here
+        unclipped = replace(checked.setting, clip=settings.clip)
+        checked = checked._replace(setting=unclipped)
+    else:
+        setting, steps = settle(
+            checked.test,
+            checked.setting,
+            besides,
+            chains=settings.chains,
+            steps=steps,
+            epsilon=left_epsilon,
+            delta=left_delta,
+            usual_steps=None if control is None else _STEPS_WITH_CONTROL,
+        )
+        checked = checked._replace(setting=setting)
     ready = _prepare(settings, checked, planned, control, steps)
-    bit = checked.test.event(setting, ready.mechanism)
+    setting, bit = checked.setting, NoOpDpEvent()
+    if not says_all(control):
+        bit = checked.test.event(setting, ready.mechanism)
     certificate = certify(bit, besides, ready.run, left_delta, setting.clip)
     statement = state(
         ready.run,
@@ -243,9 +265,10 @@ def check_privately(
         delta=delta,
         accountant=named(certificate),
         released_first=_descriptions(ready),
+        asks_records=not says_all(control),
         notes=(
             *_added(planned),
-            *_aware(ready),
+            *control_notes(control),
             *notes(ready.run, ready.mechanism, delta),
         ),
     )
@@ -278,8 +301,9 @@ def run_openly(settings: Settings, *, seed: int | None) -> Posterior:
         delta=1.0,
         accountant="none",
         released_first=_descriptions(ready),
+        asks_records=not says_all(control),
         not_private_because=tuple(reasons),
-        notes=(*_aware(ready), *model_notes(ready.run, ready.mechanism)),
+        notes=(*control_notes(control), *model_notes(ready.run, ready.mechanism)),
     )
     return _run(settings, checked, ready, statement, seed=seed)
 
@@ -312,11 +336,22 @@ def _prepare(
     settings: Settings,
     checked: _Checked,
     planned: PlannedStart,
-    control: Plan | None,
+    control: ControlPlan | None,
     steps: int | None,
 ) -> _Ready:
     """Check everything else, from shapes alone."""
-    mechanism = checked.test.mechanism(checked.setting)
+    mechanism: FullData | Minibatch = ASKS_NOTHING
+    if says_all(control):
+        require_untold(
+            {
+                "clip": settings.clip is not None,
+                "clipping": type(settings.clipping) is not PlainClipping,
+                "test": settings.test != Barker(),
+                "start": planned.from_prior or planned.fit is not None,
+            }
+        )
+    else:
+        mechanism = checked.test.mechanism(checked.setting)
     if type(settings.clipping) is not PlainClipping:
         if control is not None:
             raise InputError(
@@ -327,7 +362,9 @@ def _prepare(
     run = prepare(
         checked.model,
         checked.records,
-        choose_proposal(settings.proposal, planned),
+        choose_proposal(
+            settings.proposal, planned, isinstance(control, StatisticsPlan)
+        ),
         settings.chains,
         steps,
         settings.warmup,
@@ -374,6 +411,18 @@ def _run(
 ) -> Posterior:
     """Find the start, release control variates if there are any, and run the chains."""
     is_private = checked.setting.is_private
+    if isinstance(ready.control, StatisticsPlan) and says_all(ready.control):
+        return run_told(
+            ready.run,
+            ready.control,
+            statement,
+            proposal=settings.proposal,
+            tempered=checked.setting.tempered,
+            seed=seed,
+            is_private=is_private,
+            custody=custody,
+            progress=settings.progress,
+        )
     run, found = begin(
         ready.run,
         ready.planned,
@@ -391,7 +440,6 @@ def _run(
         at_start = checked._replace(model=run.model)
         mechanism = _with_clipping(mechanism, settings.clipping, at_start)
     if ready.control is not None:
-        assert found is not None
         assert isinstance(mechanism, FullData)
         run, mechanism, surrogate = release_control(
             run,
@@ -426,17 +474,6 @@ def _added(planned: PlannedStart) -> tuple[str, ...]:
     return (
         f"the start was found first, at ε = {epsilon} and δ = {delta}, and the rest "
         "may have been chosen by it; so the costs of both are added.",
-    )
-
-
-def _aware(ready: _Ready) -> tuple[str, ...]:
-    """What a reader should know of draws that know of noise."""
-    if ready.control is None:
-        return ()
-    return (
-        "means and intervals are of noise-aware draws: to each draw of the chain is "
-        "added a draw of how far the noise of the control variates may have moved the "
-        "posterior. The chain's own draws are kept beside them.",
     )
 
 

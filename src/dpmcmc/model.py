@@ -13,6 +13,7 @@ import numpy as np
 from dpmcmc.errors import InputError, require_positive
 from dpmcmc.preparation import Preparation
 from dpmcmc.python_function import PythonFunction
+from dpmcmc.statistics import Statistics, check_statistics
 from dpmcmc.tracing import as_float, require_visible, shape_of_result, show_shapes
 
 __all__ = ["Model", "check_model"]
@@ -67,6 +68,8 @@ class Model:
         Which columns of a record (prepared) the model explains given the others, with
         all values that each can take, such as ``{"y": (0.0, 1.0)}``, or None if they
         cannot be listed. Clipping can then keep the mean of a ratio given the others.
+    statistics
+        Its sufficient statistics, if it has any: what `SufficientStatistics` release.
     """
 
     log_likelihood: Callable[[Theta, Record], Any]
@@ -78,6 +81,7 @@ class Model:
     lipschitz: float | None = None
     preparation: Preparation | None = None
     responses: Mapping[str, Sequence[float] | None] | None = None
+    statistics: Statistics | None = None
 
     def __post_init__(self) -> None:
         given = [name for name in _OPTIONAL_FUNCTIONS if getattr(self, name)]
@@ -97,6 +101,11 @@ class Model:
             require_positive("lipschitz", self.lipschitz, "Leave it out if unknown.")
         if self.responses is not None:
             _require_responses(self.responses)
+        if self.statistics is not None and type(self.statistics) is not Statistics:
+            raise InputError(
+                f"statistics is a {type(self.statistics).__name__}; it must be a "
+                "dpmcmc.Statistics, or None."
+            )
         leaves = jax.tree.leaves(self.initial)
         if not leaves:
             raise InputError(
@@ -132,10 +141,10 @@ def check_model(model: Model, theta: Theta, record: Record) -> None:
     Raises
     ------
     InputError
-        If the preparation, the log-likelihood, the prior or the transform fails to
-        trace, if the log-likelihood or the prior is not a real scalar, if the
-        log-likelihood leaves JAX by a callback or batches itself, or if the prior
-        is not finite at the starting point.
+        If the preparation, the log-likelihood, the statistics, the prior or the
+        transform fails to trace, if the log-likelihood or the prior is not a real
+        scalar, if the log-likelihood leaves JAX by a callback or batches itself, or if
+        the prior is not finite at the starting point.
     """
     if model.preparation is not None:
         record = model.preparation.check(record)
@@ -143,6 +152,8 @@ def check_model(model: Model, theta: Theta, record: Record) -> None:
     _require_scalar("log_likelihood(theta, record)", likelihood, (theta, record))
     if type(model.log_likelihood) is not PythonFunction:
         require_visible("log_likelihood", model.log_likelihood, theta, record)
+    if model.statistics is not None:
+        check_statistics(model.statistics, theta, record)
     prior = shape_of_result("log_prior", model.log_prior, theta)
     _require_scalar("log_prior(theta)", prior, (theta,))
     if model.transform is not None:

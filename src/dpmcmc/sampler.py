@@ -13,6 +13,7 @@ import jax
 
 from dpmcmc.acceptance import Acceptance, Barker, Coarsening
 from dpmcmc.clipping import Clipping, PlainClipping
+from dpmcmc.controls import Control
 from dpmcmc.custody import NOBODY, Custody
 from dpmcmc.errors import InputError
 from dpmcmc.explicit import Settings, run_openly, run_privately
@@ -22,7 +23,6 @@ from dpmcmc.preparation import Preparation
 from dpmcmc.proposals import Proposal
 from dpmcmc.rehearsal import Covariates, sample_automatically
 from dpmcmc.run import Precision
-from dpmcmc.surrogates import ControlVariates
 
 __all__ = ["sample", "sample_not_private"]
 
@@ -38,7 +38,7 @@ def sample(
     proposal: Proposal | None = None,
     clip: float | None = None,
     clipping: Clipping = _PLAIN,
-    control: ControlVariates | None = None,
+    control: Control | None = None,
     test: Acceptance = _BARKER,
     tempering: float | Coarsening | None = None,
     epsilon: float | None = None,
@@ -88,7 +88,9 @@ def sample(
         where it is if the model is right, at no cost of privacy.
     control
         `ControlVariates`: the quadratic part of the log-likelihood is released once,
-        and steps decide on what it misses. It needs a variational start.
+        and steps decide on what it misses. It needs a variational start. Or
+        `SufficientStatistics`, for a model that states them: their sum is released
+        once, and where it says all, steps ask the records nothing and cost nothing.
     test
         How a step is decided: `Barker` on all records, exact, unless given;
         `MinibatchBarker` on a fresh batch; `GaussianBarker` as in the paper.
@@ -203,7 +205,7 @@ def sample_not_private(
     proposal: Proposal | None = None,
     clip: float | None = None,
     clipping: Clipping = _PLAIN,
-    control: ControlVariates | None = None,
+    control: Control | None = None,
     test: Acceptance = _BARKER,
     tempering: float | Coarsening | None = None,
     seed: int | None = None,

@@ -123,8 +123,12 @@ def _is(start: Any, name: str) -> bool:
     return isinstance(start, str) and start == name
 
 
-def choose_proposal(proposal: Proposal | None, planned: PlannedStart) -> Proposal:
-    """The proposal, or one that stands in for that of a private fit until it is made.
+def choose_proposal(
+    proposal: Proposal | None, planned: PlannedStart, is_shaped_later: bool = False
+) -> Proposal:
+    """The proposal, or one that stands in for that of a release until it is made.
+
+    ``is_shaped_later`` says that another release than the start will shape one.
 
     Raises
     ------
@@ -133,7 +137,7 @@ def choose_proposal(proposal: Proposal | None, planned: PlannedStart) -> Proposa
     """
     if proposal is not None:
         return proposal
-    if not planned.is_fitted:
+    if not (planned.is_fitted or is_shaped_later):
         raise InputError(
             "there is no proposal. Give one, such as dpmcmc.RandomWalk(scale=0.1), or "
             "start='variational', which finds one."

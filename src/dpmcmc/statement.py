@@ -35,6 +35,9 @@ class Statement:
         What was released before the chain, in words, such as a start.
     prepared
         What was done to each record before it was read, in words.
+    asks_records
+        Whether the chain asked the records for bits. If not, it ran on what was
+        released first, and on nothing else.
     not_private_because
         Why the result is not private; empty for a private result.
     notes
@@ -57,6 +60,7 @@ class Statement:
     version: str
     released_first: tuple[str, ...] = ()
     prepared: tuple[str, ...] = ()
+    asks_records: bool = True
 
     @property
     def is_private(self) -> bool:
@@ -100,15 +104,13 @@ class Statement:
         return cls(**fields)
 
     def _private_lines(self) -> list[str]:
-        bits = self.chains * self.steps
         return [
             f"Privacy: ε = {round_up(self.epsilon)}, δ = {round_up(self.delta)} "
             "(differential privacy, proven).",
             f"Protected: any one of the {self.records:,} records, against substitution "
             "by any other record. The number of records is public.",
             *(f"Released first: {words}." for words in self.released_first),
-            f"Released: {bits:,} accept-or-reject bits ({_plural(self.chains, 'chain')}"
-            f" of {_plural(self.steps, 'step')}), each {self.decided}.",
+            self._released_line(),
             *self._prepared_lines(),
             *self._tempered_lines(),
             f"Accountant: {self.accountant}. Rounding of floating-point numbers is "
@@ -117,6 +119,18 @@ class Statement:
             "chosen without looking at the records. Anything else released from the "
             "same records adds to this cost.",
         ]
+
+    def _released_line(self) -> str:
+        chains = f"{_plural(self.chains, 'chain')} of {_plural(self.steps, 'step')}"
+        if not self.asks_records:
+            return (
+                "Released: no accept-or-reject bits of the records: the released sums "
+                f"say all, and the draws ({chains}) are made of them alone."
+            )
+        bits = self.chains * self.steps
+        return (
+            f"Released: {bits:,} accept-or-reject bits ({chains}), each {self.decided}."
+        )
 
     def _not_private_lines(self) -> list[str]:
         return [

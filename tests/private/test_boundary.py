@@ -41,6 +41,7 @@ EXPORTED = {
     *("PLAIN", "Influence", "Centred", "Restored", "Shifted", "Shrunk"),
     *("Drawn", "Listed"),
     *("Residual", "Taylor"),
+    *("Told", "Unexplained", "unit_statistics"),
 }
 INNER_NAMES = {
     *("_SEALED", "open_records", "Opened", "read_column"),
@@ -176,6 +177,9 @@ def test_only_ratios_are_added_up_in_the_boundary():
         ("residual.py", "look", "dot"),  # over a record's coordinates
         ("residual.py", "public", "dot"),  # of released numbers
         ("residual.py", "along", "@"),
+        ("sufficient.py", "unit_statistics", "sum"),  # over a record's coordinates
+        ("sufficient.py", "look", "dot"),
+        ("sufficient.py", "public", "dot"),  # of released numbers
     ]
 
 

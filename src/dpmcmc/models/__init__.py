@@ -7,6 +7,7 @@ Each function returns a `dpmcmc.Model`, whose parts can be changed by
 of every Lipschitz bound, is in ``docs/models.md``.
 """
 
+from dpmcmc.models.columns import categorical, normal_mean, poisson
 from dpmcmc.models.counts import negative_binomial_regression, poisson_regression
 from dpmcmc.models.mixtures import mixture, two_component_mixture
 from dpmcmc.models.regression import linear_regression, logistic_regression
@@ -14,11 +15,14 @@ from dpmcmc.models.single import bernoulli, normal
 
 __all__ = [
     "bernoulli",
+    "categorical",
     "linear_regression",
     "logistic_regression",
     "mixture",
     "negative_binomial_regression",
     "normal",
+    "normal_mean",
+    "poisson",
     "poisson_regression",
     "two_component_mixture",
 ]

@@ -14,7 +14,7 @@ from jax.scipy.stats import norm
 
 from dpmcmc.errors import InputError, require_positive
 
-__all__ = ["LogitBeta", "LogitDirichlet", "Normal", "Prior", "log_weights"]
+__all__ = ["LogGamma", "LogitBeta", "LogitDirichlet", "Normal", "Prior", "log_weights"]
 
 
 class Part(Protocol):
@@ -70,6 +70,30 @@ class Normal:
     def start(self) -> Any:
         """Return the centre."""
         return np.full(self.shape, self.centre) if self.shape else self.centre
+
+
+@dataclass(frozen=True)
+class LogGamma:
+    """The logarithm of a rate with a gamma prior."""
+
+    shape: float
+    rate: float
+
+    def __post_init__(self) -> None:
+        require_positive("shape", self.shape, "About the counts seen before.")
+        require_positive("rate", self.rate, "About the records seen before.")
+
+    def log_density(self, value: jax.Array) -> jax.Array:
+        """Return a log r − b r: the Jacobian r is in it."""
+        return self.shape * value - self.rate * jnp.exp(value)
+
+    def draw(self, key: jax.Array) -> jax.Array:
+        """Draw the logarithm of a gamma variable."""
+        return jax.random.loggamma(key, self.shape) - math.log(self.rate)
+
+    def start(self) -> float:
+        """Return the logarithm of the prior's mean."""
+        return math.log(self.shape / self.rate)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from dpmcmc.model import Model
 from dpmcmc.models.design import Design
 from dpmcmc.models.priors import Prior
+from dpmcmc.models.products import product_statistics
 from dpmcmc.models.settings import Deviation, Range, preparation, require_range
 from dpmcmc.models.single import bernoulli_log_likelihood, draw_bernoulli
 from dpmcmc.preparation import Clamp, Preparation
@@ -97,6 +98,7 @@ def linear_regression(
         lipschitz=deviation.lipschitz(farthest, design.squared) if bounded else None,
         preparation=preparation(before, {"x": design.clamp, "y": Clamp(low, high)}),
         responses={"y": None},
+        statistics=product_statistics(design, deviation, low, high),
     )
 
 

@@ -3,7 +3,7 @@
 """Settings that ready models share: ranges, preparations, and a normal's parameters."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,7 +37,9 @@ def require_range(name: str, pair: Any, positive: bool = False) -> Range:
     return float(low), float(high)
 
 
-def preparation(before: Preparation | None, columns: Mapping[str, Step]) -> Preparation:
+def preparation(
+    before: Preparation | None, columns: Mapping[str, Step | Sequence[Step]]
+) -> Preparation:
     """Return the model's own preparation, after the user's."""
     own = Preparation(columns)
     if before is None:

@@ -11,6 +11,11 @@ from dpmcmc.errors import require_positive
 from dpmcmc.model import Model
 from dpmcmc.models.priors import LogitBeta, Normal, Prior
 from dpmcmc.models.settings import Deviation, Range, preparation, require_range
+from dpmcmc.models.totals import (
+    bernoulli_statistics,
+    mean_and_sd_statistics,
+    mean_statistics,
+)
 from dpmcmc.preparation import Clamp, Preparation
 
 __all__ = ["bernoulli", "normal"]
@@ -64,6 +69,11 @@ def normal(
         drawn = theta["mean"] + deviation.at(theta) * jax.random.normal(key)
         return {**record, "x": jnp.clip(drawn, low, high)}
 
+    statistics = (
+        mean_and_sd_statistics(low, high)
+        if deviation.known is None
+        else mean_statistics(low, high, deviation.known)
+    )
     farthest = max(high - mean.low, mean.high - low)
     return Model(
         log_likelihood,
@@ -74,6 +84,7 @@ def normal(
         simulate=simulate,
         lipschitz=None if mean_range is None else deviation.lipschitz(farthest),
         preparation=preparation(before, {"x": Clamp(low, high)}),
+        statistics=statistics,
     )
 
 
@@ -113,6 +124,7 @@ def bernoulli(
         lipschitz=1.0,
         preparation=preparation(before, {"x": Clamp(0, 1)}),
         responses={"x": (0.0, 1.0)},
+        statistics=bernoulli_statistics(),
     )
 
 

@@ -13,6 +13,7 @@ of such a record is not a number either, so that it counts for nothing in any de
 from dpmcmc.preparation.columns import Copy, Stack
 from dpmcmc.preparation.declaration import Preparation, Step
 from dpmcmc.preparation.steps import Clamp, ClampNorm, Log, OneHot, Scale, Standardise
+from dpmcmc.preparation.whiten import Whiten
 
 __all__ = [
     "Clamp",
@@ -25,4 +26,5 @@ __all__ = [
     "Stack",
     "Standardise",
     "Step",
+    "Whiten",
 ]

@@ -11,10 +11,11 @@ import jax
 from dpmcmc.errors import InputError
 from dpmcmc.preparation.columns import Copy, Stack, as_float, column_of
 from dpmcmc.preparation.steps import Clamp, ClampNorm, Log, OneHot, Scale, Standardise
+from dpmcmc.preparation.whiten import Whiten
 
 __all__ = ["Preparation", "Step"]
 
-Step = Clamp | ClampNorm | Scale | Standardise | Log | OneHot | Copy | Stack
+Step = Clamp | ClampNorm | Scale | Standardise | Whiten | Log | OneHot | Copy | Stack
 """One thing done to one column of one record."""
 
 Steps = Step | Sequence[Step]

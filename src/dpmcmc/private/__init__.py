@@ -18,6 +18,7 @@ from dpmcmc.private.ratios import Grid
 from dpmcmc.private.records import Records
 from dpmcmc.private.residual import Residual, Taylor
 from dpmcmc.private.responses import Drawn, Listed
+from dpmcmc.private.sufficient import Told, Unexplained, unit_statistics
 from dpmcmc.private.tape import Tape
 
 __all__ = [
@@ -44,4 +45,7 @@ __all__ = [
     "Tape",
     "Taylor",
     "Test",
+    "Told",
+    "Unexplained",
+    "unit_statistics",
 ]

@@ -4,6 +4,23 @@
 
 from dpmcmc.surrogates.release import check_release, release
 from dpmcmc.surrogates.settings import ControlVariates, Plan
+from dpmcmc.surrogates.sufficient import StatisticsPlan, SufficientStatistics
+from dpmcmc.surrogates.sums import (
+    Sums,
+    check_statistics_release,
+    release_statistics,
+)
 from dpmcmc.surrogates.surrogate import Surrogate
 
-__all__ = ["ControlVariates", "Plan", "Surrogate", "check_release", "release"]
+__all__ = [
+    "ControlVariates",
+    "Plan",
+    "StatisticsPlan",
+    "SufficientStatistics",
+    "Sums",
+    "Surrogate",
+    "check_release",
+    "check_statistics_release",
+    "release",
+    "release_statistics",
+]

@@ -8,12 +8,8 @@ from dataclasses import dataclass
 from dp_accounting.dp_event import DpEvent
 
 from dpmcmc.accounting import GaussianBatchSum, least_noise
-from dpmcmc.errors import (
-    InputError,
-    require_count,
-    require_positive,
-    require_probability,
-)
+from dpmcmc.errors import require_count, require_positive
+from dpmcmc.surrogates.shares import check_shares, own_budget
 
 __all__ = ["ControlVariates", "Plan"]
 
@@ -122,17 +118,7 @@ class ControlVariates:
     centred: bool = True
 
     def __post_init__(self) -> None:
-        if self.epsilon is not None and self.share is not None:
-            raise InputError(
-                f"epsilon is {self.epsilon!r} and share is {self.share!r}; give one of "
-                "the two: the ε of the control variates, or their share of the run's."
-            )
-        if self.epsilon is not None:
-            require_positive("epsilon", self.epsilon, "Give the ε of the release.")
-        if self.share is not None:
-            require_probability("share", self.share, "Three quarters is common.")
-        if self.delta is not None:
-            require_probability("delta", self.delta, "Choose it well below 1/N.")
+        check_shares(self)
         for name in ("gradient_bound", "hessian_bound"):
             if getattr(self, name) is not None:
                 require_positive(name, getattr(self, name), "Leave it out for usual.")
@@ -162,17 +148,6 @@ class ControlVariates:
         """
         records = require_count("records", records, "Give the number of records.")
         dimension = require_count("dimension", dimension, "Give the size of θ.")
-        if self.epsilon is not None:
-            own = self.epsilon
-        elif epsilon is None:
-            raise InputError(
-                f"control variates have a share of {self.share or _SHARE:g} of the "
-                "run's ε, but the run has none. Give ControlVariates(epsilon=…), or "
-                "the run an ε."
-            )
-        else:
-            whole = require_positive("epsilon", epsilon, "Give the budget's ε.")
-            own = whole * (_SHARE if self.share is None else self.share)
-        own_delta = delta if self.delta is None else self.delta
+        own, own_delta = own_budget(self, _SHARE, delta, epsilon)
         noise = least_noise(1, records, records, own, own_delta)
         return Plan(self, records, dimension, noise)

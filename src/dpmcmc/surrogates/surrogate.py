@@ -9,15 +9,10 @@ import numpy as np
 from dp_accounting.dp_event import DpEvent
 
 from dpmcmc.private import Residual
-from dpmcmc.proposals import Independence, Mixture, Proposal, RandomWalk, best_scale
+from dpmcmc.proposals import Proposal
+from dpmcmc.surrogates.about import proposal_about, scattered
 
 __all__ = ["Surrogate"]
-
-_WIDER = 1.3
-"""Variance of far moves over the surrogate's, for a posterior with wider tails."""
-
-_FAR = 0.8
-"""Share of far moves among all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,9 +83,7 @@ class Surrogate:
     @property
     def proposal(self) -> Proposal:
         """Mostly draws from about the surrogate posterior, else a random walk."""
-        far = Independence(self.mean, _WIDER * self.covariance)
-        near = RandomWalk(best_scale(len(self.top)) ** 2 * self.covariance)
-        return Mixture([(_FAR, far), (1 - _FAR, near)])
+        return proposal_about(self.mean, self.covariance)
 
     def noise_aware(
         self, draws: np.ndarray, generator: np.random.Generator
@@ -105,6 +98,4 @@ class Surrogate:
         generator
             Public randomness.
         """
-        values, vectors = np.linalg.eigh(self.noise_covariance)
-        factor = vectors * np.sqrt(np.maximum(values, 0))
-        return draws + generator.standard_normal(draws.shape) @ factor.T
+        return scattered(draws, self.noise_covariance, generator)

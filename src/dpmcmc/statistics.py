@@ -1,0 +1,180 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""Statistics of a record, of which the log-likelihood is made in a straight line.
+
+A model may state that the log-likelihood of a record is T(x) · φ(θ) + a(θ), or about
+that: T of the record alone, φ and a of θ alone. Then Σ T is all that θ can be told by
+the records, or nearly all. It is one vector, whatever the number of steps of a chain.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.linalg import solve_triangular
+
+from dpmcmc.errors import InputError, require_positive
+from dpmcmc.tracing import require_visible, shape_of_result, show_shapes
+
+__all__ = ["NoisyTotal", "Statistics", "check_statistics", "normal_log_density"]
+
+
+class NoisyTotal(NamedTuple):
+    """A sum of statistics as it was released.
+
+    Attributes
+    ----------
+    total
+        Σ T, with normal noise on each coordinate.
+    possible
+        A sum near it that records could have; for what must be positive.
+    deviation
+        The standard deviation of the noise on each coordinate.
+    records
+        The number N of records.
+    """
+
+    total: jax.Array
+    possible: jax.Array
+    deviation: float
+    records: int
+
+
+@dataclass(frozen=True, eq=False)
+class Statistics:
+    """What a model states of its sufficient statistics.
+
+    Parameters
+    ----------
+    of_record
+        ``of_record(record)``: the vector T of one record (prepared), by the rules of a
+        log-likelihood.
+    coefficients
+        ``coefficients(theta)``: the vector φ(θ), as long as T.
+    bound
+        The greatest length of T. A longer one is shortened to it before it is added
+        to others, and one that is not finite counts as zero. Centre T, so that the
+        bound is small: noise is in proportion to it.
+    constant
+        ``constant(theta)``: the part a(θ) that is the same for all records; 0 unless
+        given.
+    is_exact
+        Whether T · φ + a is the log-likelihood, up to what does not depend on θ, and
+        no T of a prepared record is longer than the bound. Then a chain needs the
+        released sum alone. If it is wrong, accuracy suffers, not privacy.
+    log_density
+        ``log_density(theta, noisy)``: the log-density of the released sum at θ, as far
+        as it depends on θ, from a `NoisyTotal`: with its noise, and with what records
+        themselves scatter. Noise-aware draws are of the posterior that it makes.
+    nearest
+        ``nearest(total, records, deviation)``: a sum near the given one that records
+        could have, in NumPy. Unless given, the sum is taken as it is.
+    words
+        What is added up, in words, for the statement.
+    """
+
+    of_record: Callable[[Any], Any]
+    coefficients: Callable[[Any], Any]
+    bound: float
+    constant: Callable[[Any], Any] | None = None
+    is_exact: bool = False
+    log_density: Callable[[Any, NoisyTotal], Any] | None = None
+    nearest: Callable[[np.ndarray, int, float], np.ndarray] | None = None
+    words: str = "the model's statistics"
+
+    def __post_init__(self) -> None:
+        require_positive("bound", self.bound, "Give the greatest length of T.")
+        optional = ("constant", "log_density", "nearest")
+        given = [name for name in optional if getattr(self, name) is not None]
+        for name in ("of_record", "coefficients", *given):
+            if not callable(getattr(self, name)):
+                raise InputError(
+                    f"{name} is a {type(getattr(self, name)).__name__}; it must be a "
+                    "function. Pass the function itself, not its result."
+                )
+
+    def at(self, theta: Any) -> tuple[jax.Array, jax.Array]:
+        """Return φ(θ) and a(θ)."""
+        features = jnp.asarray(self.coefficients(theta))
+        constant = 0.0 if self.constant is None else self.constant(theta)
+        return features, jnp.asarray(constant, features.dtype)
+
+    def said(self, theta: Any, noisy: NoisyTotal) -> jax.Array:
+        """Return Σ T · φ(θ) + N a(θ), as if the sum had no noise."""
+        features, constant = self.at(theta)
+        return jnp.dot(noisy.possible, features) + noisy.records * constant
+
+    def law(self, theta: Any, noisy: NoisyTotal) -> jax.Array:
+        """Return the log-density of the released sum at θ, up to a constant."""
+        assert self.log_density is not None
+        return jnp.asarray(self.log_density(theta, noisy))
+
+    def read(self, total: np.ndarray, records: int, deviation: float) -> NoisyTotal:
+        """Put a released sum with one that records could have."""
+        near = total
+        if self.nearest is not None:
+            near = np.asarray(self.nearest(total, records, deviation), np.float64)
+        return NoisyTotal(jnp.asarray(total), jnp.asarray(near), deviation, records)
+
+
+def check_statistics(statistics: Statistics, theta: Any, record: Any) -> int:
+    """Refuse statistics that cannot be added up, from shapes alone.
+
+    Parameters
+    ----------
+    statistics
+        The statistics to check.
+    theta, record
+        The starting point; the shape and dtype of one prepared record.
+
+    Returns
+    -------
+    int
+        The length of T.
+
+    Raises
+    ------
+    InputError
+        If a function fails to trace, T and φ are not vectors of one length, a or the
+        log-density is no scalar, or T leaves JAX.
+    """
+    vector = shape_of_result("of_record", statistics.of_record, record)
+    features, constant = shape_of_result("coefficients", statistics.at, theta)
+    shape = getattr(vector, "shape", None)
+    if shape is None or len(shape) != 1 or features.shape != shape or not shape[0]:
+        raise InputError(
+            f"of_record returns {show_shapes(vector)} and coefficients "
+            f"{show_shapes(features)}; they must be two vectors of one length."
+        )
+    if constant.shape != ():
+        raise InputError(
+            f"constant returns {show_shapes(constant)}; it must return one number."
+        )
+    require_visible("of_record", statistics.of_record, record)
+    if statistics.log_density is not None:
+        like = NoisyTotal(jnp.zeros(shape[0]), jnp.zeros(shape[0]), 1.0, 1)
+        law = statistics.log_density
+        found = shape_of_result("log_density", lambda at: law(at, like), theta)
+        if getattr(found, "shape", None) != ():
+            raise InputError(
+                f"log_density returns {show_shapes(found)}; it must return one number."
+            )
+    return int(shape[0])
+
+
+def normal_log_density(difference: jax.Array, covariance: jax.Array) -> jax.Array:
+    """Return the log-density of a normal vector, up to a constant.
+
+    Parameters
+    ----------
+    difference
+        The vector less its mean.
+    covariance
+        Its covariance, which is positive definite.
+    """
+    factor = jnp.linalg.cholesky(covariance)
+    scaled = solve_triangular(factor, difference, lower=True)
+    return -jnp.sum(jnp.log(jnp.diagonal(factor))) - jnp.sum(scaled**2) / 2
