@@ -137,3 +137,29 @@ def test_numbers_are_read_as_python_reads_them(value: float) -> None:
         for cells in ([text], [text, "no"]):  # all numbers, and not all
             array = pa.array([cell.encode() for cell in cells], pa.binary())
             assert reading.values(array)[0] == float(text)
+
+
+CELLS = st.binary(max_size=12) | st.text(
+    "0123456789+-.eEinfatyINF() x_", max_size=12
+).map(str.encode)
+
+
+@given(CELLS)
+@example(b"nan")
+@example(b"NAN(1)")
+@example(b"+nan")
+@example(b"+inf")
+@example(b"infinit")
+@example(b"+-1")
+@example(b"1e")
+@example(b"\x0b1\x0c")
+def test_a_cell_is_read_alike_whatever_is_beside_it(cell: bytes) -> None:
+    import pyarrow as pa
+
+    from dpmcmc.files.columns import reading_of_cells
+
+    alone, beside = (
+        reading_of_cells(None).values(pa.array(cells, pa.binary()))[0]
+        for cells in ([cell], [cell, b"no number"])
+    )
+    assert alone == beside or np.isnan([alone, beside]).all()

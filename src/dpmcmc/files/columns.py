@@ -47,7 +47,10 @@ class Reading:
     def values(self, array: "pyarrow.Array") -> np.ndarray:
         """Turn a stretch of the column into floats; what is missing becomes NaN.
 
-        Entry i is a function of entry i alone, and there is no value that it refuses.
+        Guarantee
+        ---------
+        Entry i is a function of entry i alone, of the dtype and of the levels. No entry
+        raises an error or a warning.
         """
         import pyarrow as pa  # noqa: PLC0415
         import pyarrow.compute as pc  # noqa: PLC0415
