@@ -33,7 +33,6 @@ class Desk:
         self.books, self.head, self.holdings = Books(), Head(0, FIRST), {}
         values = {
             "records": RECORDS,
-            "epsilon": 1.0,
             "delta": 1e-6,
             **CAPACITY._asdict(),
             "spenders": ["ana"],

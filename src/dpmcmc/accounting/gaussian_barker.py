@@ -25,12 +25,13 @@ from dpmcmc.accounting.gaussian import paper_full_data
 from dpmcmc.accounting.lens import lens_table
 from dpmcmc.accounting.losses import Losses
 from dpmcmc.accounting.noise import checked_mixture, gaussian_bit_slack
+from dpmcmc.accounting.profiles import Profile
 from dpmcmc.accounting.registry import slack_rule
 from dpmcmc.accounting.renyi import Divergence
 from dpmcmc.accounting.singles import singles_table
 from dpmcmc.arithmetic import log_odds_range
 
-__all__ = ["GaussianBarkerBit"]
+__all__ = ["GaussianBarkerBit", "full_data_profile"]
 
 _POINTS = 65
 
@@ -108,12 +109,16 @@ def _blocks(bit: GaussianBarkerBit, count: int) -> Losses:
 
 @functools.lru_cache(maxsize=16)
 def _table(bit: GaussianBarkerBit, longest: int, cells: int) -> BlockTable:
+    return lens_table(full_data_profile(bit), longest, cells)
+
+
+def full_data_profile(bit: GaussianBarkerBit) -> Profile:
+    """Return the profile of one bit."""
     require_narrow(bit.shift)
     mixture = checked_mixture(bit.positions, bit.weights, bit.deviations)
-    profile = cached_profile(
+    return cached_profile(
         {"kind": "full data", "points": _POINTS, **attrs.asdict(bit)},
         lambda: bit_profile(
             BitGrid(mixture, bit.variance, bit.variance, bit.shift, 0.0), _POINTS
         ),
     )
-    return lens_table(profile, longest, cells)

@@ -22,8 +22,8 @@ from dpmcmc.ledger.errors import LedgerError
 
 __all__ = ["NOTHING", "Capacity", "Cost", "settle"]
 
-_SET_ASIDE = 1 / 8
-"""The part of δ that is kept for finite arithmetic and for cut tails."""
+_SET_ASIDE = 1 / 16
+"""Twice this part of δ is kept for finite arithmetic and for cut tails."""
 
 _ROUNDING = 1e-12
 
@@ -36,7 +36,7 @@ class Cost(NamedTuple):
     divergence
         Rényi divergence of the data set's order.
     slack
-        Total variation between what is released and what is priced.
+        What finite arithmetic and cut tails take of δ.
     """
 
     divergence: Fraction
@@ -63,14 +63,17 @@ class Capacity(NamedTuple):
 
     Attributes
     ----------
+    epsilon
+        The ε of the budget.
     order
         The order α of the divergence.
     divergence
         The most divergence of that order.
     slack
-        The most total variation.
+        The most slack; twice as much is taken from δ.
     """
 
+    epsilon: float
     order: int
     divergence: float
     slack: float
@@ -80,7 +83,7 @@ class Capacity(NamedTuple):
         """The capacity as exact numbers."""
         return Cost(Fraction(self.divergence), Fraction(self.slack))
 
-    def holds(self, epsilon: float, delta: float) -> bool:
+    def holds(self, delta: float) -> bool:
         """Say whether releases within the capacity are (ε, δ)-private together.
 
         Guarantee
@@ -89,10 +92,10 @@ class Capacity(NamedTuple):
         most the capacity are (ε, δ)-differentially private together, however they
         were chosen from earlier ones.
         """
-        left = delta - self.slack * (1 + math.exp(epsilon)) * (1 + _ROUNDING)
-        if left <= 0 or self.order < 2 or not self.divergence > 0:
+        left = delta - 2 * self.slack * (1 + _ROUNDING)
+        if left <= 0 or self.order < 2 or min(self.divergence, self.slack) <= 0:
             return False
-        return self.divergence + _conversion(self.order, left) <= epsilon
+        return self.divergence + _conversion(self.order, left) <= self.epsilon
 
 
 def settle(epsilon: float, delta: float) -> Capacity:
@@ -119,16 +122,16 @@ def settle(epsilon: float, delta: float) -> Capacity:
             f"epsilon is {epsilon!r}; a budget above 100 protects nobody. Register at "
             "most 100."
         )
-    slack = _SET_ASIDE * delta / (1 + math.exp(epsilon))
-    left = (1 - _SET_ASIDE) * delta
+    slack = _SET_ASIDE * delta
+    left = (1 - 2 * _SET_ASIDE) * delta
 
     def room(order: int) -> float:
         return (epsilon - _conversion(order, left)) * (1 - 1e-9)
 
     curve = RenyiCurve(Divergence(lambda _: 0.0, LARGEST_ORDER), IMPROVED)
     order, _ = curve.best(lambda tried: -room(tried) / tried)
-    found = Capacity(order, room(order), slack * (1 - 1e-9))
-    if not found.holds(epsilon, delta):
+    found = Capacity(epsilon, order, room(order), slack * (1 - 1e-9))
+    if not found.holds(delta):
         raise LedgerError(
             f"epsilon is {epsilon!r} with delta {delta!r}; no release at all fits "
             "such a budget. Register a larger epsilon or delta."

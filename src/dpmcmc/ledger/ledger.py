@@ -134,7 +134,6 @@ class Ledger:
         capacity = settle(epsilon, delta)
         values = {
             "records": count,
-            "epsilon": float(epsilon),
             "delta": float(delta),
             **capacity._asdict(),
             "spenders": list(named),

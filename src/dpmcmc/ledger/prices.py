@@ -5,12 +5,13 @@
 import functools
 import math
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from dp_accounting.dp_event import DpEvent
 
 from dpmcmc.accounting import (
     BarkerBit,
+    GaussianBarkerBit,
     GaussianBatchSum,
     LogisticMinibatchBit,
     MinibatchBit,
@@ -18,8 +19,10 @@ from dpmcmc.accounting import (
 from dpmcmc.accounting.accountants import SHARPENED, ZCDP
 from dpmcmc.accounting.batch_gaussian import amplified_values
 from dpmcmc.accounting.gaussian import subsampled
+from dpmcmc.accounting.gaussian_barker import full_data_profile
 from dpmcmc.accounting.logistic_minibatch import logistic_profile
 from dpmcmc.accounting.minibatch import drawn_profile
+from dpmcmc.accounting.profiles import Profile
 from dpmcmc.accounting.registry import (
     NotApplicableError,
     require_supported,
@@ -37,12 +40,27 @@ _LATTICE_SLACK = 2.0**-50
 _MOST_TERMS = 2**12
 """Orders above this are not tried where the bound sums over all smaller ones."""
 
-Offer = tuple[float, float]
-"""A divergence, and the slack that comes with it."""
+
+class Offer(NamedTuple):
+    """A valid bound on what one event costs.
+
+    Attributes
+    ----------
+    divergence
+        The divergence of the ideal event once its tails are cut.
+    cut
+        The chance of the tails.
+    reach
+        The largest log ratio at which the bound looks at a bit; infinite if at all.
+    """
+
+    divergence: float
+    cut: float = 0.0
+    reach: float = math.inf
 
 
 @functools.lru_cache(maxsize=512)
-def price(event: DpEvent, capacity: Capacity) -> Offer:
+def price(event: DpEvent, capacity: Capacity) -> tuple[float, float]:
     """Return what one single event costs of a capacity.
 
     Parameters
@@ -59,21 +77,26 @@ def price(event: DpEvent, capacity: Capacity) -> Offer:
 
     Guarantee
     ---------
-    For any ordered neighbours, and given all that was released before, there is a law
-    within total variation ``slack`` of what the event releases for one whose Rényi
-    divergence of the capacity's order from the other's ideal law is at most
-    ``divergence``; and the other's law is within ``slack`` of its ideal.
+    For any ordered neighbours, and given all that was released before, there are a
+    law within total variation ``slack`` of what the event releases for one, and a law
+    within ``slack`` times e^−ε of what it releases for the other, whose Rényi
+    divergence of the capacity's order is at most ``divergence``.
     """
     require_supported({event: 1})
     rounding = total_slack({event: 1})
 
-    def share(offer: Offer) -> float:
-        return max(offer[0] / capacity.divergence, offer[1] / capacity.slack)
+    def slack(offer: Offer) -> float:
+        both = max(offer.cut + rounding, rounding * math.exp(capacity.epsilon))
+        one = offer.cut + rounding * (1 + math.exp(min(offer.reach, 700.0)))
+        return min(both, one)
+
+    def share(cost: tuple[float, float]) -> float:
+        return max(cost[0] / capacity.divergence, cost[1] / capacity.slack)
 
     offers = [
-        (divergence * _UPWARD, (slack + rounding) * _UPWARD)
-        for divergence, slack in _offers(event, capacity.order)
-        if math.isfinite(divergence)
+        (offer.divergence * _UPWARD, slack(offer) * _UPWARD)
+        for offer in _offers(event, capacity.order)
+        if math.isfinite(offer.divergence)
     ]
     if not offers:
         raise LedgerError(
@@ -95,43 +118,53 @@ def _offers(event: DpEvent, order: int) -> Iterable[Offer]:
 
 def _concentrated(event: DpEvent, order: int) -> Iterable[Offer]:
     if ZCDP.supports({event: 1}):
-        yield order * ZCDP.piece(event, 1), 0.0
+        yield Offer(order * ZCDP.piece(event, 1))
 
 
 def _sharpened(event: DpEvent, order: int) -> Iterable[Offer]:
     if order <= _MOST_TERMS and SHARPENED.supports({event: 1}):
         divergence = SHARPENED.piece(event, 1)
         if order <= divergence.largest:
-            yield divergence.at(order), 0.0
+            yield Offer(divergence.at(order))
 
 
-def _bounded(bit: BarkerBit, _: int) -> Iterable[Offer]:
+def _bounded(bit: BarkerBit, order: int) -> Iterable[Offer]:
+    reach = bit.log_odds_range
     # The loss itself is never more than the range of the log odds.
-    yield bit.log_odds_range, 0.0
+    yield Offer(min(order * ZCDP.piece(bit, 1), reach), reach=reach)
+
+
+def _profiled(profile: Profile, order: int) -> Iterable[Offer]:
+    yield Offer(*bit_divergence(profile, order), float(profile.epsilons[-1]))
+
+
+def _full_data(bit: GaussianBarkerBit, order: int) -> Iterable[Offer]:
+    return _profiled(full_data_profile(bit), order)
 
 
 def _minibatch(bit: MinibatchBit, order: int) -> Iterable[Offer]:
-    yield bit_divergence(drawn_profile(bit), order)
+    return _profiled(drawn_profile(bit), order)
 
 
 def _logistic(bit: LogisticMinibatchBit, order: int) -> Iterable[Offer]:
-    yield bit_divergence(logistic_profile(bit), order)
+    return _profiled(logistic_profile(bit), order)
 
 
 def _batch_sum(event: GaussianBatchSum, order: int) -> Iterable[Offer]:
     values, step = amplified_values(event.batch / event.records, event.mu)
     from_zero = values[len(values) // 2 :: -1] + _LATTICE_SLACK
-    yield lattice_divergence(from_zero, step, order)
+    yield Offer(*lattice_divergence(from_zero, step, order))
 
 
 def _batch_sum_by_orders(event: GaussianBatchSum, order: int) -> Iterable[Offer]:
     if order <= _MOST_TERMS:
         given_batch = Divergence(lambda each: each * event.mu**2 / 2 * _UPWARD)
-        yield subsampled(given_batch, event.batch, event.records).at(order), 0.0
+        yield Offer(subsampled(given_batch, event.batch, event.records).at(order))
 
 
 _OTHERS: dict[type[DpEvent], tuple[Callable[[Any, int], Iterable[Offer]], ...]] = {
     BarkerBit: (_bounded,),
+    GaussianBarkerBit: (_full_data,),
     GaussianBatchSum: (_batch_sum, _batch_sum_by_orders),
     LogisticMinibatchBit: (_logistic,),
     MinibatchBit: (_minibatch,),

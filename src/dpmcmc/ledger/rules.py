@@ -114,8 +114,8 @@ def _register(books: Books, entry: Entry) -> Account:
             f"{books.accounts[entry.dataset].time[:10]}; a budget is settled once and "
             "for all. Other records need another name."
         )
-    capacity = Capacity(values["order"], values["divergence"], values["slack"])
-    if not capacity.holds(values["epsilon"], values["delta"]):
+    capacity = Capacity(*(values[name] for name in Capacity._fields))
+    if not capacity.holds(values["delta"]):
         raise LedgerError(
             f"entry {entry.number} gives {entry.dataset!r} more than its ε and δ hold. "
             "The ledger was edited; verify it."
