@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from dpmcmc.planning import Plan
 
-__all__ = ["Line", "plot_lines", "plot_plan"]
+__all__ = ["Line", "plot_lines", "plot_plan", "save_picture"]
 
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 """Colours of Okabe and Ito, told apart by readers with any colour vision."""
@@ -106,7 +106,7 @@ def plot_lines(
     axes.grid(True, which="major", color="0.9")
     figure.legend(loc="outside right upper", fontsize=9, frameon=False)
     if path is not None:
-        _save(figure, path)
+        save_picture(figure, path)
     return figure
 
 
@@ -131,7 +131,8 @@ def plot_plan(plan: "Plan", path: str | Path | None = None) -> "Figure":
     )
 
 
-def _save(figure: "Figure", path: str | Path) -> None:
+def save_picture(figure: "Figure", path: str | Path) -> None:
+    """Write a picture as the kind that its ending says, or say which there are."""
     kinds = sorted(figure.canvas.get_supported_filetypes())
     if Path(path).suffix.lstrip(".").lower() not in kinds:
         raise InputError(
