@@ -8,23 +8,21 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dp_accounting.dp_event import DpEvent
 
 from dpmcmc import errors
-from dpmcmc.accounting.certify import least_delta
-from dpmcmc.ledger.accounts import Account, Books, Prices
-from dpmcmc.ledger.capacity import Capacity, Cost, settle
+from dpmcmc.ledger.accounts import Account, Books
+from dpmcmc.ledger.capacity import settle
 from dpmcmc.ledger.codec import JSON, encode
 from dpmcmc.ledger.entries import FIRST, Entry, Head, sealed, time_text
 from dpmcmc.ledger.errors import LedgerError
 from dpmcmc.ledger.overview import Overview, overview_of
-from dpmcmc.ledger.prices import price
 from dpmcmc.ledger.rules import account_of, apply, leaves_of, prices_text, run_of
 from dpmcmc.ledger.verify import Verdict, follow, verdict_of
+from dpmcmc.ledger.wanted import prices_at, wanted
 
 if TYPE_CHECKING:
     from dpmcmc.ledger.store import Rows, Store
@@ -175,24 +173,30 @@ class Ledger:
         Reservation
             With which the run charges each part before it reads for it.
         """
-        account = account_of(self._current(), dataset)
-        if not totals:
-            raise LedgerError("totals is empty; give all that the run may release.")
-        leaves = [leaves_of(total) for total in totals]
-        if only:
-            _require_alone(account, totals, claims)
-        singles = {event: None for each in leaves for event in each}
-        prices = {} if only else prices_at(account.capacity, singles)
-        values = {
-            "totals": [encode(total) for total in totals],
-            "prices": prices_text(prices),
-            "purpose": _text("purpose", purpose),
-            "only": bool(only),
-            "claims": None if claims is None else [float(part) for part in claims],
-        }
+        values = wanted(self._account(dataset), totals, only, claims)
+        values["purpose"] = _text("purpose", purpose)
         run = secrets.token_hex(4)
         entry = self._append("reserve", dataset, run, spender, values)
         return Reservation(self, dataset, run, spender, entry.number)
+
+    def quote(
+        self,
+        dataset: str,
+        totals: Sequence[DpEvent],
+        *,
+        spender: str,
+        only: bool = False,
+        claims: tuple[float, float] | None = None,
+    ) -> float:
+        """Return the share of the budget that `reserve` would set aside, rounded up.
+
+        Nothing is written. What is given is as in `reserve`, and is refused as there.
+        """
+        values = wanted(self._account(dataset), totals, only, claims)
+        values["purpose"], run, now = "", secrets.token_hex(4), self._now()
+        entry = sealed(self._head, now, "reserve", dataset, run, spender, values)
+        account = apply(self._books, entry).accounts[dataset]
+        return overview_of(account, self._head).runs[-1].held
 
     def resume(self, run: str, spender: str) -> "Reservation":
         """Go on with a run; what it has left is reserved anew if it was given back."""
@@ -211,8 +215,7 @@ class Ledger:
 
     def overview(self, dataset: str) -> Overview:
         """Return what was registered, spent and reserved, and what is left."""
-        account = account_of(self._current(), dataset)
-        return overview_of(account, self._head)
+        return overview_of(self._account(dataset), self._head)
 
     def entries(self, dataset: str | None = None) -> tuple[Entry, ...]:
         """Return all entries, or those of one data set."""
@@ -241,6 +244,9 @@ class Ledger:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _account(self, dataset: str) -> Account:
+        return account_of(self._current(), dataset)
 
     def _current(self) -> Books:
         with self._lock, self._store.reading() as rows:
@@ -347,37 +353,6 @@ class Reservation:
     def _write(self, kind: str, values: dict[str, Any]) -> None:
         values = {**values, "holding": self.holding}
         self.ledger._append(kind, self.dataset, self.run, self.spender, values)
-
-
-def prices_at(capacity: Capacity, events: Iterable[DpEvent]) -> Prices:
-    """Return what single events cost of a capacity."""
-    found = {}
-    for event in events:
-        divergence, slack = price(event, capacity)
-        found[event] = Cost(Fraction(divergence), Fraction(slack))
-    return found
-
-
-def _require_alone(
-    account: Account, totals: Sequence[DpEvent], claims: tuple[float, float] | None
-) -> None:
-    """Refuse an only run whose own statement is not within the budget."""
-    if claims is None:
-        raise LedgerError(
-            "only=True needs claims, the (ε, δ) of the run's own statement. Give both."
-        )
-    epsilon, delta = claims
-    budget = f"(ε = {account.epsilon:g}, δ = {account.delta:g})"
-    if not (0 <= epsilon <= account.epsilon and 0 <= delta <= account.delta):
-        raise LedgerError(
-            f"the run's own statement is (ε = {epsilon:g}, δ = {delta:g}), and the "
-            f"budget of {account.name!r} is {budget}. Take a smaller epsilon or delta."
-        )
-    if any(least_delta(total, account.epsilon) > account.delta for total in totals):
-        raise LedgerError(
-            f"what the run may release is not proven to be within {budget}, whatever "
-            "its statement says. Give the totals and claims of one and the same run."
-        )
 
 
 def _text(name: str, value: object, *, empty: bool = True) -> str:
