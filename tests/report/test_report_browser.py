@@ -113,6 +113,12 @@ def test_a_phone_need_not_scroll_sideways(page: Browser) -> None:
         "!one.closest('.scroll, pre')).map(one => one.outerHTML.slice(0, 80))"
     )
     assert beyond == []
+    # Bars are pictures: they are seen whole.
+    hidden = page.run(
+        "return [...document.querySelectorAll('.bars')].filter(one => "
+        "one.offsetWidth > one.parentElement.clientWidth).length"
+    )
+    assert hidden == 0
 
 
 def test_words_stand_out_from_what_is_behind_them(page: Browser) -> None:

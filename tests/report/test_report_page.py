@@ -19,6 +19,7 @@ from dpmcmc import InputError, Posterior, Statement
 from dpmcmc.report import Budget, Entry, Part, write_report
 
 NASTY = "<script>alert('x')</script>\"&$\\frac{"
+DRAWN = '<svg class="bar"><i>x</i></svg>'
 ANY = st.text(st.characters(exclude_categories=()), min_size=1, max_size=40)
 """Every sign, halves of surrogate pairs and control characters too."""
 
@@ -155,9 +156,16 @@ def test_whatever_is_told_is_escaped(tmp_path: Path) -> None:
         title=NASTY,
         asked={NASTY: NASTY},
         budget=Budget(
-            NASTY, 3, 1e-6, 0.5, 0.2, 0.3, (Entry(*[NASTY] * 3, 0.5, NASTY),), NASTY
+            NASTY,
+            3,
+            1e-6,
+            0.5,
+            0.2,
+            0.3,
+            (Entry(NASTY, DRAWN, DRAWN, 0.5, DRAWN),),
+            NASTY,
         ),
-        parts=[Part(NASTY, 0.5), Part('<svg class="bar">', 0.5)],
+        parts=[Part(NASTY, 0.5), Part(DRAWN, 0.5)],
         rehearsal_text=NASTY,
     )
     found = Page(text)
@@ -166,6 +174,7 @@ def test_whatever_is_told_is_escaped(tmp_path: Path) -> None:
     ]
     assert text.count("<script") == text.count("</script>") == 1
     assert all(name.isalnum() for name, _ in found.tags)
+    assert found.all("i") == []
     assert found.text.count("alert('x')") > 20
 
 

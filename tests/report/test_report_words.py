@@ -39,7 +39,13 @@ def test_the_table_has_the_numbers_of_the_summary(tmp_path: Path) -> None:
         assert (one.low_94, one.high_94) == (row["hdi_3%"], row["hdi_97%"])
         inside = (one.honest >= one.low_90) & (one.honest <= one.high_90)
         assert inside.mean() == pytest.approx(0.9, abs=0.002)
-        assert f"{one.title} {one.show(one.mean)} {one.sd:.3g}" in text
+        assert f"{one.title} {one.show(one.mean)} {one.sd:.3}" in text
+
+
+def test_whole_numbers_are_shown_as_such(tmp_path: Path) -> None:
+    counts = np.random.default_rng(0).integers(0, 2, (2, 500))
+    text = words(tmp_path, made_up(draws={"k": counts}, accepted=counts == 0))
+    assert f"k {counts.mean():.2f} {counts.std(ddof=1):.3f} 0 to 1 0 to 1" in text
 
 
 def test_noise_aware_draws_are_named_and_used(tmp_path: Path) -> None:
@@ -84,13 +90,14 @@ def test_a_good_run_and_a_bad_one_are_told_apart() -> None:
     assert "w0, w1, w2, w3, w4 and 35 others" in short
 
 
-def test_chains_that_disagree_are_called_so() -> None:
-    apart = made_up(shape=(2, 3000))
-    apart.draws["mean"][1] += 0.7
-    found = coordinates_of(apart)
-    assert found[0].ess < 100 or found[0].verdict == "parts of the run disagree"
-    assert found[0].is_weak
-    assert not found[1].is_weak
+def test_chains_that_disagree_are_called_so(tmp_path: Path) -> None:
+    apart = made_up(shape=(60, 100))
+    apart.draws["mean"][:] += np.random.default_rng(0).normal(0, 0.4, (60, 1))
+    one, other = coordinates_of(apart)
+    assert one.ess > 100
+    assert one.verdict == "parts of the run disagree"
+    assert not other.is_weak
+    assert "Parts of the run disagree about mean:" in words(tmp_path, apart)
 
 
 def test_a_chain_that_stood_still_is_called_so(tmp_path: Path) -> None:
@@ -149,6 +156,22 @@ def test_a_pure_chain_spends_all_on_its_bits(tmp_path: Path) -> None:
     text = words(tmp_path, made_up())
     assert "accept-or-reject bits ε = 1" in text
     assert "500 of them (25%) are warm-up" in text
+
+
+def test_a_chain_that_asks_nothing_is_told_apart(tmp_path: Path) -> None:
+    statement = replace(
+        STATEMENT,
+        asks_records=False,
+        decided="",
+        clip=None,
+        released_first=("one noisy sum (sufficient statistics: x and x²)",),
+    )
+    text = words(tmp_path, made_up(statement=statement, noise_aware=True))
+    assert "they say all that it can learn" in text
+    assert "They are draws of the posterior given sums" in text
+    assert "noisy sums ε = 1" in text
+    assert "its steps are free" in text
+    assert "Clipped." not in text
 
 
 def test_parts_are_priced_by_the_accountants(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ __all__ = [
 
 _SIZE = (3.7, 2.1)
 _INK = "#333333"
-_MOST_DENSITY, MOST_TRACE, _MOST_PAIR = 4000, 500, 1000
+_MOST_DENSITY, MOST_TRACE, _MOST_PAIR = 4000, 400, 1000
 """Draws in a figure: beyond them nothing more is seen, and the file grows."""
 
 _DOTS = 130
@@ -42,6 +42,7 @@ def chart_density(one: Coordinate) -> bytes:
         values = _finite(_thinned(one.honest.ravel(), _MOST_DENSITY))
         if one.is_discrete:
             _draw_shares(axes, values)
+            axes.locator_params(axis="x", integer=True)
         elif values.size:
             draw_density(axes, values, COLOURS[0])
             if one.is_noise_aware and np.ptp(one.chain) > 0:
@@ -175,11 +176,11 @@ def _svg(draw: Callable[[Any], None], size: tuple[float, float] = _SIZE) -> byte
 
 
 def _compact(svg: str) -> str:
-    """The same picture in fewer bytes: hundredths of a point are not seen."""
+    """The same picture in fewer bytes: less than a tenth of a point is not seen."""
     body = svg[svg.index("<svg") :]
 
     def rounded(path: re.Match[str]) -> str:
-        numbers = re.sub(r"-?\d+\.\d+", lambda one: f"{float(one[0]):.2f}", path[0])
+        numbers = re.sub(r"-?\d+\.\d+", lambda one: f"{float(one[0]):.1f}", path[0])
         return " ".join(numbers.split())
 
     return re.sub(r">\s+<", "><", re.sub(r'd="M[^"]*"', rounded, body))

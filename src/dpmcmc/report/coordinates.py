@@ -95,6 +95,8 @@ class Coordinate:
 
     def show(self, value: float) -> str:
         """A value of it, with the digits that its deviation justifies."""
+        if self.is_discrete and value == round(value):
+            return f"{value:,.0f}".replace("-", "\u2212")
         return number(value, self.sd)
 
 

@@ -181,8 +181,8 @@ def _points(
 def _acceptance(posterior: Posterior, sizes: Sequence[float]) -> str:
     share = float(posterior.accepted.mean())
     words = (
-        f"{share:.0%} of the steps were accepted. Barker’s test, by which steps are "
-        "made private, accepts at most half of them even when all is well."
+        f"{share:.0%} of the steps were accepted. Barker’s test, which steps are "
+        "decided by, accepts at most half of them even when all is well."
     )
     if share < _FEW_ACCEPTED:
         return (

@@ -193,7 +193,7 @@ def _in_short(posterior: Posterior, found: Sequence[Coordinate]) -> str:
         f'<div class="{kind}">'
         + paragraph(in_a_sentence(statement), "" if statement.is_private else "alarm")
         + paragraph(results + tempered)
-        + paragraph(verdict(found))
+        + paragraph(verdict(found), "care" if any(one.is_weak for one in found) else "")
         + "</div>"
     )
 

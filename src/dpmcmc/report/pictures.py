@@ -94,11 +94,14 @@ def _coordinates(posterior: Posterior) -> list[tuple[str, str, tuple[int, ...]]]
 
 
 def density_of(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A smooth density of values that are not all the same, at points of a grid."""
+    """A smooth density of values that are not all the same, at points of a grid.
+
+    The grid ends where the values do: those that are never negative show no density
+    below 0.
+    """
     from scipy.stats import gaussian_kde  # noqa: PLC0415 - slow to import
 
-    margin = 0.15 * np.ptp(values)
-    grid = np.linspace(values.min() - margin, values.max() + margin, 300)
+    grid = np.linspace(values.min(), values.max(), 300)
     return grid, gaussian_kde(values)(grid)
 
 

@@ -178,17 +178,19 @@ def _parts(posterior: Posterior, parts: Sequence[Part]) -> list[str]:
     statement = posterior.statement
     bits = statement.chains * statement.steps
     warm_up = posterior.warmup_accepted.size
+    released = (
+        f"{bits:,} accept-or-reject bits, one at each step; {warm_up:,} of them "
+        f"({warm_up / bits:.0%}) are warm-up, which costs what the others cost."
+        if statement.asks_records
+        else "Nothing more: the chain did not ask the records, and its steps are free."
+    )
     told = [
         *(("Released first", _sentence(words)) for words in statement.released_first),
-        (
-            "Released",
-            f"{bits:,} accept-or-reject bits, one at each step; {warm_up:,} of them "
-            f"({warm_up / bits:.0%}) are warm-up, which costs what the others cost.",
-        ),
+        ("Released", released),
         ("Proven by", _sentence(statement.accountant)),
     ]
-    if not parts and not statement.released_first:
-        parts = [Part("accept-or-reject bits", statement.epsilon)]
+    if not parts:
+        parts = _only_part(statement)
     return [
         paragraph(
             f"The run cost ε = {round_up(statement.epsilon)} at δ = "
@@ -209,6 +211,15 @@ def _parts(posterior: Posterior, parts: Sequence[Part]) -> list[str]:
         ),
         definitions(told),
     ]
+
+
+def _only_part(statement: Statement) -> list[Part]:
+    """Where a run released one thing only, that cost it all; else nothing is known."""
+    if statement.asks_records and not statement.released_first:
+        return [Part("accept-or-reject bits", statement.epsilon)]
+    if not statement.asks_records and len(statement.released_first) == 1:
+        return [Part("noisy sums", statement.epsilon)]
+    return []
 
 
 def _bars(statement: Statement, parts: Sequence[Part]) -> str:

@@ -84,15 +84,22 @@ def explained(posterior: Posterior) -> list[tuple[str, str]]:
                 "asked only for what that missed.",
             )
         )
-    if posterior.noise_aware is not None:
+    if any("sufficient statistics" in words for words in statement.released_first):
         found.append(
             (
-                "Noise-aware draws.",
-                "To each draw of the chain is added a draw of how far the noise of the "
-                "control variates may have moved the posterior, so that the intervals "
-                "count that noise too; means and intervals are of these.",
+                "Sufficient statistics.",
+                "Sums over the records that the model lives on were released once, "
+                "with noise"
+                + (
+                    ", and each step then asked only for what they missed."
+                    if statement.asks_records
+                    else "; they say all that it can learn, so that the chain ran on "
+                    "them alone and its steps cost nothing."
+                ),
             )
         )
+    if posterior.noise_aware is not None:
+        found.append(("Noise-aware draws.", _aware(statement)))
     if statement.prepared:
         found.append(
             (
@@ -102,6 +109,18 @@ def explained(posterior: Posterior) -> list[tuple[str, str]]:
             )
         )
     return found
+
+
+def _aware(statement: Statement) -> str:
+    how = (
+        "To each draw of the chain is added a draw of how far the noise of what was "
+        "released first may have moved the posterior, so that"
+        if statement.asks_records
+        else "They are draws of the posterior given sums that are known to be noisy: so"
+    )
+    return (
+        f"{how} the intervals count that noise too; means and intervals are of these."
+    )
 
 
 def _clipped(statement: Statement) -> str:
@@ -139,8 +158,8 @@ def answer(
     )
     if posterior.noise_aware is not None:
         legend += (
-            " The dashed line is the chain alone, before the noise of the control "
-            "variates is counted."
+            " The dashed line is before the noise of what was released first is "
+            "counted."
         )
     return Section(
         "answer",
@@ -191,10 +210,10 @@ def pairs(posterior: Posterior, shown: Sequence[Coordinate]) -> Section:
         title,
         [
             paragraph(
-                "Each point is a draw of two parameters at once. A round cloud means "
-                "that they are known apart from each other; a slanted one that the "
-                "records tell them apart less well than the table suggests. Dotted "
-                f"lines are the means. {which}"
+                "Each point is a draw of two parameters at once. In a round cloud the "
+                "one says nothing about the other; in a slanted one they are tied to "
+                "each other, which the table, one parameter at a time, cannot show. "
+                f"Dotted lines are the means. {which}"
             ),
             cards(
                 card(
@@ -217,7 +236,7 @@ def _row(one: Coordinate) -> list[str]:
     return [
         one.title,
         one.show(one.mean),
-        f"{one.sd:.3g}" if np.isfinite(one.sd) else "–",
+        number(one.sd, one.sd / 10),
         f"{one.show(one.low_90)} to {one.show(one.high_90)}",
         f"{one.show(one.low_94)} to {one.show(one.high_94)}",
     ]
