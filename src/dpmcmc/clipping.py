@@ -166,7 +166,8 @@ class ConditionalCentring:
                 "the model explains every column of a record, so that there is nothing "
                 "to condition on. Choose ModelCorrection."
             )
-        return Restored(Drawn(names, _Keys(count, seed)), _bound(grid))
+        drawn = Drawn(names, _Keys(count, seed), model.initial)
+        return Restored(drawn, _bound(grid))
 
     def describe(self) -> str:
         """Clipped about the conditional mean."""

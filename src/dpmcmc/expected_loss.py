@@ -8,7 +8,7 @@ model's own point, and weighted back. Since the weights belong to the keys, the 
 right wherever the chain goes; only its error is smaller near that point.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
@@ -38,7 +38,8 @@ _OFF = 0.5
 """How far from its start a model is tried, in each coordinate."""
 
 
-@dataclass(frozen=True)
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True, eq=False)
 class ExpectedLoss:
     """What a clip is expected to take from Δ: N E[τr − clip(τr)] at the midpoint.
 
@@ -49,37 +50,39 @@ class ExpectedLoss:
     grid, records
         The clip and the tempering; the number N.
     keys, weights
-        The random keys and the weight of each, as bytes, so that it can be hashed.
+        The random keys, as words, and the weight of each.
     """
 
-    template: "_Template"
+    template: "_Template" = field(metadata={"static": True})
     grid: Grid
-    records: int
-    keys: bytes
-    weights: bytes
+    records: int = field(metadata={"static": True})
+    keys: Any
+    weights: Any
 
     @property
     def simulated(self) -> int:
         """How many records are simulated."""
-        return len(self.weights) // np.dtype(np.float32).itemsize
+        return len(self.weights)
 
     def __call__(self, model: Model, current: Any, proposed: Any) -> jax.Array:
         """Simulate half-way between two points, and add up what is clipped there."""
         middle = jax.tree.map(lambda old, new: (old + new) / 2, current, proposed)
-        data = np.frombuffer(self.keys, np.uint32).reshape(self.simulated, -1)
-        keys = jax.random.wrap_key_data(jnp.asarray(data), impl=_GENERATOR)
-        weights = jnp.asarray(np.frombuffer(self.weights, np.float32))
+        keys = jax.random.wrap_key_data(jnp.asarray(self.keys), impl=_GENERATOR)
         template = self.template.made()
 
+        kind = jnp.result_type(float)
+        scale, clip = (jnp.asarray(x, kind) for x in (self.grid.scale, self.grid.clip))
+
         def lost(key: jax.Array, weight: jax.Array) -> jax.Array:
-            ratio = self.grid.scale * _ratio(
+            ratio = scale * _ratio(
                 model, current, proposed, _simulate(model, middle, key, template)
             )
-            beyond = ratio - jnp.clip(ratio, -self.grid.clip, self.grid.clip)
+            beyond = ratio - jnp.clip(ratio, -clip, clip)
             # A record that is impossible at one of the points would refuse the move.
             return jnp.where(jnp.isfinite(beyond), weight * beyond, 0)
 
-        return self.records * jnp.mean(jax.vmap(lost)(keys, weights))
+        each = jax.vmap(lost)(keys, jnp.asarray(self.weights))
+        return self.records * jnp.mean(each)
 
 
 def expected_loss(
@@ -122,8 +125,8 @@ def expected_loss(
         template,
         grid,
         records,
-        np.ascontiguousarray(data, np.uint32).tobytes(),
-        weights.astype(np.float32).tobytes(),
+        np.ascontiguousarray(data, np.uint32),
+        weights.astype(np.float32),
     )
 
 

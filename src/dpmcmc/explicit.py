@@ -436,8 +436,8 @@ def _run(
     mechanism, surrogate = ready.mechanism, None
     if found is not None and type(settings.clipping) is not PlainClipping:
         # What a way to clip expects of records, it expects where the chain starts.
-        run = replace(run, model=replace(run.model, initial=found.mean))
-        at_start = checked._replace(model=run.model)
+        there = replace(checked.model, initial=found.mean)
+        at_start = checked._replace(model=there)
         mechanism = _with_clipping(mechanism, settings.clipping, at_start)
     if ready.control is not None:
         assert isinstance(mechanism, FullData)

@@ -27,7 +27,7 @@ TRIPLE = Listed(("y", "z"), ((0.0, 1.0, 2.0), (5.0,)))
 INFLUENCES = {
     "centred": (Centred(PAIR, CLIP), 2),
     "centred on three": (Centred(TRIPLE, CLIP), 3),
-    "restored": (Restored(Drawn(("y",), lambda _: ()), CLIP), 3),
+    "restored": (Restored(Drawn(("y",), lambda _: (), 0.0), CLIP), 3),
     "shrunk": (Shrunk(PAIR, CLIP), 2),
     "shrunk on three": (Shrunk(TRIPLE, CLIP), 3),
 }

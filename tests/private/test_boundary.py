@@ -165,6 +165,7 @@ def test_only_ratios_are_added_up_in_the_boundary():
         ("gradients.py", "bounded_vectors", "sum"),  # over a record's coordinates
         ("gradients.py", "total", "sum"),  # inside _sum_of_vectors
         ("laws.py", "mixture_bernoulli", "sum"),  # over the parts of a mixture
+        ("predictors.py", "size", "prod"),  # of a shape
         ("ratios.py", "sum_of_steps", "sum"),
         ("ratios.py", "sum_of_steps", "sum"),
         ("ratios.py", "sums_of_steps", "reduce"),
@@ -174,7 +175,6 @@ def test_only_ratios_are_added_up_in_the_boundary():
         ("residual.py", "_lost", "sum"),  # over a record's coordinates
         ("residual.py", "_lost", "sum"),
         ("residual.py", "features", "@"),
-        ("residual.py", "look", "dot"),  # over a record's coordinates
         ("residual.py", "public", "dot"),  # of released numbers
         ("residual.py", "along", "@"),
         ("sufficient.py", "unit_statistics", "sum"),  # over a record's coordinates

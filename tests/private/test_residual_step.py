@@ -72,13 +72,10 @@ def sources_of_step(dtype, among=None, chains=3):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize(("kept", "fused"), [(6, 6), (6, 0), (0, 0)])
+@pytest.mark.parametrize("kept", [6, 0])
 @pytest.mark.parametrize("among", [None, Listed(("y",), ((0.0, 1.0),))])
-def test_a_step_releases_nothing_but_what_a_bit_tells(
-    monkeypatch, dtype, kept, fused, among
-):
+def test_a_step_releases_nothing_but_what_a_bit_tells(monkeypatch, dtype, kept, among):
     monkeypatch.setattr(residual, "_KEPT", kept)
-    monkeypatch.setattr(residual, "_FUSED", fused)
     (state, accepted), sums = sources_of_step(dtype, among)
     assert accepted == Source.BIT
     assert set(jax.tree.leaves(state.theta)) == {Source.BIT}

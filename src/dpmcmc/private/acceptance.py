@@ -7,7 +7,7 @@ log-likelihood), so that a step looks at each record once. A test on a batch kee
 nothing: it evaluates the records of a fresh batch at both points.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
 from typing import Any, NamedTuple, Protocol, Self
@@ -61,7 +61,10 @@ class Move(NamedTuple):
 
 
 class Test(Protocol):
-    """What a chain asks of an acceptance test. A test is frozen and hashable."""
+    """What a chain asks of an acceptance test: a frozen dataclass that is a pytree.
+
+    Its numbers are arguments of compiled code, so that one program serves all clips.
+    """
 
     def reads(self, records: int) -> int:
         """How many records a step evaluates, of how many there are."""
@@ -101,15 +104,16 @@ class Test(Protocol):
         ...
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class FullData:
     """A test on all records: Barker's, or with normal noise and a correction."""
 
     grid: Grid
-    noise: Noise | None = None
+    noise: Noise | None = field(default=None, metadata={"static": True})
     influence: Influence = PLAIN
-    block: int = 1
-    dtype: str = "float64"
+    block: int = field(default=1, metadata={"static": True})
+    dtype: str = field(default="float64", metadata={"static": True})
 
     def reads(self, records: int) -> int:
         """How many records a step reads: all."""
@@ -174,13 +178,14 @@ class FullData:
         return part.astype(jnp.float64)
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Minibatch:
     """The paper's test on a fresh batch at every step."""
 
     decision: BatchDecision
-    replacement: bool = False
-    dtype: str = "float64"
+    replacement: bool = field(default=False, metadata={"static": True})
+    dtype: str = field(default="float64", metadata={"static": True})
 
     def reads(self, records: int) -> int:
         """How many records a step reads: its batch, at two points."""
@@ -259,7 +264,7 @@ def _at_own_batch(model: Model, batch: Opened, theta: Any, dtype: str) -> jax.Ar
     )(theta, batch.arrays)
 
 
-@partial(jax.jit, static_argnames=("model", "influence", "dtype"))
+@partial(jax.jit, static_argnames=("model", "dtype"))
 def _extras(model: Model, influence: Influence, arrays: Any, dtype: str) -> Any:
     """What is worked out of each record once.
 

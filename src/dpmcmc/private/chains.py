@@ -5,7 +5,8 @@
 A step proposes a point, lets the acceptance test decide on the records, and moves or
 stays. Steps run in compiled chunks, all chains together; what a chunk returns is the
 released chain, nothing else. The number of steps in a chunk is an argument of the
-compiled code, not a part of it, so that the last, shorter chunk compiles nothing new.
+compiled code, not a part of it, so that the last, shorter chunk compiles nothing new;
+and so are the numbers of a test, so that other clips compile nothing new either.
 """
 
 from collections import deque
@@ -218,7 +219,7 @@ def _count_words(mover: Mover, theta: Any) -> int:
     return counter.count
 
 
-@partial(jax.jit, static_argnames=("model", "test", "dtype"))
+@partial(jax.jit, static_argnames=("model", "dtype"))
 def _initial_state(
     model: Model, test: Test, dtype: str, resident: Opened | None, theta: Any
 ) -> _State:
@@ -226,7 +227,7 @@ def _initial_state(
     return _State(theta, log_prior, test.remember(model, resident, theta))
 
 
-@partial(jax.jit, static_argnames=("model", "test", "dtype"), donate_argnames="state")
+@partial(jax.jit, static_argnames=("model", "dtype"), donate_argnames="state")
 def _advance(
     model: Model,
     test: Test,

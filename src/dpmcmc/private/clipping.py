@@ -33,6 +33,7 @@ class _Looks(NamedTuple):
     others: tuple[jax.Array, ...]
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Shifted(Plain):
     """The log-likelihood ratio as it is, with a part of Δ that no record enters.
@@ -40,7 +41,7 @@ class Shifted(Plain):
     Parameters
     ----------
     part
-        A function of the model and the two points; frozen and hashable.
+        A function of the model and the two points, which is a pytree.
     """
 
     part: Callable[[Model, Any, Any], jax.Array]
@@ -109,6 +110,7 @@ class _OverResponses:
         return centre + jnp.where(farthest > room, room / farthest, 1) * own
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Centred(_OverResponses):
     """The ratio, clipped about its conditional mean, plus what that clip takes."""
@@ -136,6 +138,7 @@ class Centred(_OverResponses):
         return self._shrunk(mean, own, _farthest(clipped) + jnp.abs(lost))
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Shrunk(_OverResponses):
     """The ratio, drawn towards its conditional mean until no response is clipped."""
@@ -157,6 +160,7 @@ class Shrunk(_OverResponses):
         return self._shrunk(mean, own, _farthest([one - mean for one in ratios]))
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Restored(_OverResponses):
     """The ratio, clipped, plus what the clip takes from responses that were drawn."""

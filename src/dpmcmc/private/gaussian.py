@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The paper's tests: normal noise and a correction, on all records or on a batch."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import jax
 import jax.numpy as jnp
@@ -26,6 +26,7 @@ class Noise:
     correction: Mixture
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class BatchDecision:
     """How bits are decided on a batch.
@@ -35,8 +36,8 @@ class BatchDecision:
     """
 
     grid: Grid
-    batch: int
-    noise: Noise
+    batch: int = field(metadata={"static": True})
+    noise: Noise = field(metadata={"static": True})
 
 
 def gaussian_barker(

@@ -19,7 +19,9 @@ __all__ = ["PLAIN", "Influence", "Plain"]
 
 
 class Influence(Protocol):
-    """How one record speaks on a move. Frozen and hashable.
+    """How one record speaks on a move: a frozen dataclass that is a pytree.
+
+    Its numbers are arguments of compiled code, so that one program serves all.
 
     Every method but `public` sees one record, under vmap with no named axis.
     """
@@ -43,6 +45,7 @@ class Influence(Protocol):
         ...
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Plain:
     """The log-likelihood ratio as it is."""

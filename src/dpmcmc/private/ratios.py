@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ratios: one record, one bounded integer; sums of integers, exact in any order."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import jax
 import jax.numpy as jnp
@@ -15,16 +15,20 @@ BLOCK = 1024
 """Most records summed in int32 before int64: 2¹⁰ · 2²⁰ = 2³⁰ cannot overflow."""
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Grid:
     """The integers a scaled ratio is rounded to: −steps … steps, for −clip … clip.
 
     ``scale`` multiplies a ratio first: the τ of a tempered likelihood, or N₀/√b for
     a batch. A private run always has ``steps = CLIP_STEPS``.
+
+    Clip and scale are arguments of compiled code, so that one program serves all;
+    steps, on which the range of the integers rests, are a part of it.
     """
 
     clip: float
-    steps: int = CLIP_STEPS
+    steps: int = field(default=CLIP_STEPS, metadata={"static": True})
     scale: float = 1.0
 
     @property

@@ -13,9 +13,10 @@ bounds. Which h_i is chosen matters for accuracy, never for the privacy of a bit
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
-from typing import Any
+from itertools import combinations_with_replacement
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -23,6 +24,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from dpmcmc.model import Model
+from dpmcmc.private.predictors import Predictors, find_predictors
 from dpmcmc.private.responses import Listed, mean_over
 from dpmcmc.tracing import as_float
 
@@ -36,18 +38,22 @@ _GRADIENT_PART = math.sqrt(1 - _HESSIAN_PART**2) * (1 - 2.0**-20)
 """Length of the other part; a little less, so that float32 cannot take both beyond 1
 and have the whole shortened once more."""
 
-_FUSED = 3
-"""Most coordinates for which it is kept number by number, so that the compiler reads
-it in the same pass as the record."""
-
 LogLikelihood = Callable[[Any, Any], Any]
 """A model's function of θ and a prepared record."""
 
 _KEPT = 6
-"""Most coordinates for which a record's vector is kept: beyond, reading d(d + 3)/2
-numbers takes longer than differentiating along one direction."""
+"""Most predictors k for which a record's derivatives are kept: beyond, reading
+k(k + 3)/2 numbers takes longer than differentiating along one direction."""
 
 
+class _Units(NamedTuple):
+    """The unit of every entry of a gradient, and of the entries of a Hessian."""
+
+    gradient: jax.Array
+    hessian: jax.Array
+
+
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True, eq=False)
 class Taylor:
     """Second-order expansion of each record's log-likelihood at a public point.
@@ -75,14 +81,22 @@ class Taylor:
         Makes θ of its coordinates.
     among
         The responses that a record might have had, if they are listed.
+    inverse
+        The inverse of the factor; found where it is not given.
     """
 
     centre: np.ndarray
     factor: np.ndarray
     gradient_bound: float
     hessian_bound: float
-    unravel: Callable[[jax.Array], Any]
+    unravel: Callable[[jax.Array], Any] = field(metadata={"static": True})
     among: Listed | None = None
+    inverse: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        # Compiled code is handed all arrays: it must not invert at every step.
+        if self.inverse is None and isinstance(self.factor, np.ndarray):
+            object.__setattr__(self, "inverse", np.linalg.inv(self.factor))
 
     @property
     def gradient_scale(self) -> float:
@@ -111,16 +125,82 @@ class Taylor:
         whole = jnp.concatenate([slope * gradient, bend * hessian])
         return jnp.where(slope > 0, whole, 0)
 
-    def taken(self, log_likelihood: LogLikelihood, record: Any) -> jax.Array:
-        """Return the vector of which a residual takes the part along φ."""
-        gradient, hessian = self._derivatives(log_likelihood, record)
-        slope, bend = self._taken(gradient, hessian)
-        whole = jnp.concatenate([slope * gradient, bend * hessian])
-        return jnp.where(slope > 0, whole, 0)
-
     def weights(self, log_likelihood: LogLikelihood, record: Any) -> jax.Array:
-        """Return by how much `taken` multiplies gradient and Hessian."""
-        return jnp.stack(self._taken(*self._derivatives(log_likelihood, record)))
+        """Return what a residual multiplies gradient and Hessian by."""
+        slope, bend = self._weights(*self._derivatives(log_likelihood, record))
+        if self.among is not None:
+            slope = jnp.where(slope > 0, 1, slope)
+        return jnp.stack([slope, bend])
+
+    def expanded(
+        self, log_likelihood: LogLikelihood, record: Any, weights: jax.Array
+    ) -> tuple[jax.Array, ...]:
+        """Return the numbers of which `with_surrogate` makes it at any point.
+
+        They are the predictors at the centre that depend on the record, and weighted
+        derivatives by the predictors; all are 0 where there is no surrogate.
+        """
+        found, centre = self._predictors(log_likelihood, record)
+        start, unravel = ravel_pytree(found.at(centre, record))
+
+        def slope(predictors: jax.Array) -> tuple[jax.Array, jax.Array]:
+            def value(row: jax.Array) -> jax.Array:
+                return found.log_likelihood(unravel(row), record)
+
+            here = jax.grad(value)(predictors)
+            return here, here
+
+        bends, slopes = jax.jacfwd(slope, has_aux=True)(start)
+        rows, columns = np.triu_indices(found.size)
+        halves = jnp.asarray(np.where(rows == columns, 0.5, 1.0), bends.dtype)
+        kept = [place.of_record for place in found.places for _ in range(place.size)]
+        numbers = jnp.concatenate(
+            [
+                start[np.flatnonzero(kept)],
+                weights[0] * slopes,
+                weights[1] * halves * bends[rows, columns],
+            ]
+        )
+        # Number by number, so that the compiler reads them in the record's own pass.
+        return tuple(jnp.where(weights[0] > 0, numbers, 0))
+
+    def with_surrogate(
+        self,
+        log_likelihood: LogLikelihood,
+        record: Any,
+        numbers: tuple[jax.Array, ...],
+        theta: Any,
+    ) -> tuple[jax.Array, jax.Array]:
+        """Return the log-likelihood at θ, and the surrogate there.
+
+        The predictors at θ serve both, so that what they are made of is read once.
+        """
+        found, centre = self._predictors(log_likelihood, record)
+        here, there = found.at(theta, record), found.at(centre, record)
+        unread, moves = iter(numbers), []
+        for place, now, then in zip(found.places, here, there, strict=True):
+            for entry in range(place.size):
+                start = next(unread) if place.of_record else _entry(then, entry)
+                moves.append(_entry(now, entry) - start)
+        products = [
+            one * other for one, other in combinations_with_replacement(moves, 2)
+        ]
+        surrogate: Any = sum(
+            number * part
+            for number, part in zip(unread, [*moves, *products], strict=True)
+        )
+        return found.log_likelihood(here, record), surrogate
+
+    def count(self, log_likelihood: LogLikelihood, record: Any) -> int:
+        """Return how many predictors the log-likelihood has."""
+        return self._predictors(log_likelihood, record)[0].size
+
+    def _predictors(
+        self, log_likelihood: LogLikelihood, record: Any
+    ) -> tuple[Predictors, Any]:
+        """The predictors of the log-likelihood, and the centre as θ."""
+        centre = self.unravel(jnp.asarray(self.centre, jnp.result_type(float)))
+        return find_predictors(log_likelihood, centre, record), centre
 
     def _along(
         self, log_likelihood: LogLikelihood, record: Any
@@ -148,8 +228,8 @@ class Taylor:
 
         origin = jnp.zeros(self.size)
         hessian, gradient = jax.jacfwd(twice, has_aux=True)(origin)
-        scales = jnp.asarray(self.multiples() / self.hessian_scale, origin.dtype)
-        return gradient / self.gradient_scale, hessian[self.entries()] * scales
+        in_vector, entries = self._units(origin.dtype), self.entries()
+        return gradient / in_vector.gradient, hessian[entries] / in_vector.hessian
 
     def _weights(
         self, gradient: jax.Array, hessian: jax.Array
@@ -158,14 +238,6 @@ class Taylor:
         slope, bend = _room(gradient, _GRADIENT_PART), _room(hessian, _HESSIAN_PART)
         finite = (slope > 0) & (bend > 0)
         return jnp.where(finite, slope, 0), jnp.where(finite, bend, 0)
-
-    def _taken(
-        self, gradient: jax.Array, hessian: jax.Array
-    ) -> tuple[jax.Array, jax.Array]:
-        slope, bend = self._weights(gradient, hessian)
-        if self.among is None:
-            return slope, bend
-        return jnp.where(slope > 0, 1, slope), bend
 
     def _lost(
         self, log_likelihood: LogLikelihood, record: Any
@@ -178,16 +250,16 @@ class Taylor:
         assert self.among is not None
         logs, inside, beyond, bent = [], [], [], []
         rows, columns = self.entries()
-        scales = self.multiples() * self.gradient_scale**2 / self.hessian_scale
+        units = self._units(jnp.result_type(float))
         for responses in self.among.responses(record, ()):
             along = self._along(log_likelihood, {**record, **responses})
             log, gradient = jax.value_and_grad(along)(jnp.zeros(self.size))
-            gradient = gradient / self.gradient_scale
+            gradient = gradient / units.gradient
             logs.append(log)
             inside.append(_room(gradient, _GRADIENT_PART) * gradient)
             beyond.append(gradient - inside[-1])
             products = beyond[-1][rows] * gradient[columns]
-            bent.append(products * jnp.asarray(scales, gradient.dtype))
+            bent.append(products * (units.gradient**2 / units.hessian))
         weights = self.among.weights(tuple(logs), tuple(logs), ())
         lost, curve = mean_over(weights, beyond), mean_over(weights, bent)
         rooms = [_room(one + lost, _GRADIENT_PART) for one in inside]
@@ -202,11 +274,14 @@ class Taylor:
     def features(self, theta: Any) -> jax.Array:
         """Return φ(θ), such that u · φ(θ) is (w g + m) · v + ½ vᵀ (w′ H) v."""
         flat = ravel_pytree(theta)[0]
-        inverse = jnp.asarray(np.linalg.inv(self.factor), flat.dtype)
-        v = inverse @ (flat - jnp.asarray(self.centre, flat.dtype))
-        rows, columns = self.entries()
-        halved = jnp.asarray(self.multiples() * self.hessian_scale / 2, flat.dtype)
-        return jnp.concatenate([self.gradient_scale * v, halved * v[rows] * v[columns]])
+        v = jnp.asarray(self.inverse, flat.dtype) @ (
+            flat - jnp.asarray(self.centre, flat.dtype)
+        )
+        (rows, columns), units = self.entries(), self._units(flat.dtype)
+        # The square of a multiple is how often an entry stands in the matrix.
+        often = jnp.asarray(self.multiples() ** 2 / 2, flat.dtype)
+        products = often * units.hessian * v[rows] * v[columns]
+        return jnp.concatenate([units.gradient * v, products])
 
     def surrogate(
         self,
@@ -215,21 +290,32 @@ class Taylor:
         weights: jax.Array,
         theta: Any,
     ) -> jax.Array:
-        """Return what `taken` gives along φ(θ), by differentiating along v alone."""
+        """Return the surrogate at θ by differentiating along the move there alone."""
         flat = ravel_pytree(theta)[0]
         centre = jnp.asarray(self.centre, flat.dtype)
         move, one = flat - centre, jnp.ones((), flat.dtype)
 
-        def along(part: jax.Array) -> jax.Array:
+        def at(part: jax.Array) -> jax.Array:
             point = self.unravel(centre + part * move)
             return as_float(log_likelihood(point, record), flat.dtype)
 
         def slope(part: jax.Array) -> jax.Array:
-            return jax.jvp(along, (part,), (one,))[1]
+            return jax.jvp(at, (part,), (one,))[1]
 
         first, second = jax.jvp(slope, (0 * one,), (one,))
         taken = weights[0] * first + weights[1] * second / 2
         return jnp.where(weights[0] > 0, taken, 0)
+
+    def _units(self, dtype: Any) -> "_Units":
+        """What entries of gradients and Hessians are divided by, in a precision."""
+        gradient, hessian = (
+            jnp.asarray(bound, dtype) / part
+            for bound, part in (
+                (self.gradient_bound, _GRADIENT_PART),
+                (self.hessian_bound, _HESSIAN_PART),
+            )
+        )
+        return _Units(gradient, hessian / jnp.asarray(self.multiples(), dtype))
 
     def entries(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows and columns of the entries of a Hessian, each pair once."""
@@ -241,6 +327,7 @@ class Taylor:
         return np.where(rows == columns, 1.0, math.sqrt(2.0))
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True, eq=False)
 class Residual:
     """A record's log-likelihood less its surrogate; the released sum is public.
@@ -261,30 +348,23 @@ class Residual:
     tempering: float = 1.0
 
     def extras(self, model: Model, record: Any) -> Any:
-        """What the residual takes; or its weights alone, where that is long."""
-        record = _prepared(model, record)
-        if self.taylor.size <= _KEPT:
-            vector = self.taylor.taken(model.log_likelihood, record)
-            return tuple(vector) if self.taylor.size <= _FUSED else vector
-        return self.taylor.weights(model.log_likelihood, record)
+        """What the surrogate is made of; or its weights alone, where that is long."""
+        record, likelihood = _prepared(model, record), model.log_likelihood
+        weights = self.taylor.weights(likelihood, record)
+        if self.taylor.count(likelihood, record) > _KEPT:
+            return weights
+        return self.taylor.expanded(likelihood, record, weights)
 
     def look(
         self, model: Model, theta: Any, record: Any, extras: Any, dtype: str
     ) -> jax.Array:
         """The log-likelihood less the surrogate."""
-        record = _prepared(model, record)
-        if self.taylor.size <= _KEPT:
-            features = self.taylor.features(theta)
-            if self.taylor.size <= _FUSED:
-                pairs = zip(extras, features, strict=True)
-                surrogate = sum(part * feature for part, feature in pairs)
-            else:
-                surrogate = jnp.dot(extras, features)
-        else:
-            surrogate = self.taylor.surrogate(
-                model.log_likelihood, record, extras, theta
-            )
-        return as_float(model.log_likelihood(theta, record), dtype) - surrogate
+        record, likelihood = _prepared(model, record), model.log_likelihood
+        if self.taylor.count(likelihood, record) > _KEPT:
+            surrogate = self.taylor.surrogate(likelihood, record, extras, theta)
+            return as_float(likelihood(theta, record), dtype) - surrogate
+        value, surrogate = self.taylor.with_surrogate(likelihood, record, extras, theta)
+        return value.astype(dtype) - surrogate
 
     def ratio(self, current: Any, proposed: Any, record: Any, extras: Any) -> jax.Array:
         """The difference of the residuals."""
@@ -295,14 +375,19 @@ class Residual:
         """The surrogates' part of the log posterior ratio, from the released sum."""
         del model
         new, old = self.taylor.features(proposed), self.taylor.features(current)
-        total = jnp.asarray(self.tempering * self.total, new.dtype)
-        return jnp.dot(total, new - old)
+        power = jnp.asarray(self.tempering, new.dtype)
+        return power * jnp.dot(jnp.asarray(self.total, new.dtype), new - old)
 
 
 def _room(part: jax.Array, most: float) -> jax.Array:
     """What to multiply a vector by to be no longer than that; 0 if it is not finite."""
     length = jnp.sqrt(jnp.sum(part * part))
     return jnp.where(jnp.isfinite(length), most / jnp.maximum(length, most), 0)
+
+
+def _entry(array: jax.Array, entry: int) -> jax.Array:
+    """One number of an array, in its order."""
+    return jax.lax.index_in_dim(jnp.ravel(array), entry, keepdims=False)
 
 
 def _prepared(model: Model, record: Any) -> Any:

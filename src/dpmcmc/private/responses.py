@@ -7,7 +7,7 @@ mean of the likelihoods there, which is the same whichever point comes first.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from itertools import product
 from typing import Any, NamedTuple
@@ -34,6 +34,7 @@ class _Chosen(NamedTuple):
     log_likelihood: jax.Array
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Listed:
     """All responses that a record can have.
@@ -44,8 +45,8 @@ class Listed:
         The response columns of a prepared record, each a number, and their values.
     """
 
-    names: tuple[str, ...]
-    values: tuple[tuple[float, ...], ...]
+    names: tuple[str, ...] = field(metadata={"static": True})
+    values: tuple[tuple[float, ...], ...] = field(metadata={"static": True})
 
     def extras(self, model: Model, record: Any) -> tuple[()]:
         """Nothing: they are the same for every record."""
@@ -75,25 +76,29 @@ class Listed:
         return tuple(one / total for one in each)
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Drawn:
-    """Some responses, drawn once for each record where the chain starts.
+    """Some responses, drawn once for each record at one point.
 
     Parameters
     ----------
     names
         The response columns of a prepared record.
     keys
-        Makes random keys from a record's covariates: one for each response.
+        Makes random keys from a record's covariates: one for each response; hashable.
+    point
+        Where they are drawn: near the posterior.
     """
 
-    names: tuple[str, ...]
-    keys: Callable[[Any], tuple[jax.Array, ...]]
+    names: tuple[str, ...] = field(metadata={"static": True})
+    keys: Callable[[Any], tuple[jax.Array, ...]] = field(metadata={"static": True})
+    point: Any
 
     def extras(self, model: Model, record: Any) -> list[_Chosen]:
-        """Draw responses at the model's own point."""
+        """Draw responses at the point."""
         assert model.simulate is not None
-        point = jax.tree.map(jnp.asarray, model.initial)
+        point = jax.tree.map(_in_precision, self.point)
         covariates = {
             name: leaf for name, leaf in record.items() if name not in self.names
         }
@@ -130,3 +135,9 @@ def mean_over(weights: tuple[jax.Array, ...], numbers: list[jax.Array]) -> Any:
     """The weighted sum, in which an impossible response counts for nothing."""
     pairs = zip(weights, numbers, strict=True)
     return sum(jnp.where(weight > 0, weight * number, 0) for weight, number in pairs)
+
+
+def _in_precision(leaf: Any) -> jax.Array:
+    """A parameter as JAX holds it where the log-likelihood is traced."""
+    kinds = {"f": float, "i": int, "u": int, "b": bool}
+    return jnp.asarray(leaf, jnp.result_type(kinds[jnp.result_type(leaf).kind]))
