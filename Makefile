@@ -3,14 +3,16 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+DOCS_READY := .venv/.docs-ready
 
-.PHONY: help demo test test-slow lint types rooms check bench proofs clean
+.PHONY: help demo test test-slow lint types rooms check bench docs proofs clean
 
 help:
 	@echo "make demo       draw the paper's posterior privately, beside one that is not"
 	@echo "make test       run the tests"
 	@echo "make test-slow  run the tests that take minutes"
 	@echo "make check      lint, types and import contracts"
+	@echo "make docs       build the documentation, running its examples"
 	@echo "make bench      measure speed against stated peers"
 
 demo: $(READY)
@@ -36,11 +38,16 @@ rooms: $(READY)
 bench: $(READY)
 	@for file in benchmarks/[a-z]*.py; do $(BIN)/python $$file || exit 1; done
 
+# Warnings are errors, and so is an example that fails.
+docs: $(DOCS_READY)
+	@$(BIN)/python -m sphinx -W --keep-going -n -q -j 2 -b html -d build/doctrees docs build/docs
+	@echo "Open build/docs/index.html"
+
 proofs: $(READY)
 	@$(BIN)/python docs/proofs/sign.py
 
 clean:
-	rm -rf .venv demo-output reproduction .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf .venv build demo-output reproduction .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 
 $(READY): pyproject.toml constraints.txt
 	@command -v $(PYTHON) >/dev/null || { \
@@ -59,3 +66,8 @@ $(READY): pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	  --constraint constraints.txt --editable '.[dev]'
 	@touch $(READY)
+
+$(DOCS_READY): $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	  --constraint constraints.txt --editable '.[docs]'
+	@touch $(DOCS_READY)
