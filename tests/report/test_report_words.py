@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from posteriors import NOT_PRIVATE, STATEMENT, made_up
 
 from dpmcmc import InputError, Posterior
-from dpmcmc.accounting import BarkerBit, certify_epsilon
+from dpmcmc.accounting import BarkerBit, GaussianDpEvent, certify_epsilon
 from dpmcmc.report import Budget, Entry, Part, parts_of, write_report
 from dpmcmc.report.charts import rank_counts
 from dpmcmc.report.coordinates import coordinates_of, number
@@ -61,7 +61,8 @@ def test_what_was_asked_is_told_in_its_order(tmp_path: Path) -> None:
     text = words(
         tmp_path, made_up(), asked={"model": "heights.py:model", "data set": "people"}
     )
-    assert "Model heights.py:model Data set people Number of records 100,000" in text
+    assert "Model heights.py:model Data set people Records 100,000" in text
+    assert "Records many" in words(tmp_path, made_up(), asked={"records": "many"})
 
 
 def test_tempering_clipping_and_surrogates_are_explained(tmp_path: Path) -> None:
@@ -176,12 +177,21 @@ def test_a_chain_that_asks_nothing_is_told_apart(tmp_path: Path) -> None:
 
 def test_parts_are_priced_by_the_accountants(tmp_path: Path) -> None:
     bit = BarkerBit(clip=0.01, records=1000)
-    events = {"start": bit, "bits": SelfComposedDpEvent(bit, 50)}
-    start, bits = parts_of(events, 1e-6)
-    assert start == Part("start", certify_epsilon(bit, 1e-6).epsilon)
-    assert bits.epsilon > start.epsilon
+    charges = [
+        ("start", SelfComposedDpEvent(GaussianDpEvent(9.0), 2)),
+        ("chunk-000000", SelfComposedDpEvent(bit, 30)),
+        ("chunk-000001", SelfComposedDpEvent(bit, 20)),
+        ("other", bit),
+    ]
+    start, bits, other = parts_of(charges, 1e-6)
+    together = SelfComposedDpEvent(bit, 50)
+    assert bits.name == "accept-or-reject bits"
+    assert bits.epsilon == certify_epsilon(together, 1e-6).epsilon
+    assert start.epsilon == certify_epsilon(charges[0][1], 1e-6).epsilon
+    assert other == Part("other", certify_epsilon(bit, 1e-6).epsilon)
     text = words(tmp_path, made_up(), parts=(start, bits))
-    assert "all together ε = 1" in text
+    assert "finding a start ε = " in text
+    assert "all together ε = " in text
 
 
 def test_a_run_without_a_budget_shows_no_costs(tmp_path: Path) -> None:
@@ -193,13 +203,13 @@ def test_a_run_without_a_budget_shows_no_costs(tmp_path: Path) -> None:
 def test_the_ledger_of_the_data_set_is_shown(tmp_path: Path) -> None:
     entries = (
         Entry("k3f9", "ana", "first look", 0.3, "closed"),
-        Entry("z0aa", "bo", "age model", 0.5, "open"),
+        Entry("z0aa", "bo", "age model", None, "open", 0.31),
     )
     budget = Budget("people", 3.0, 1e-6, 0.42, 0.11, 0.47, entries, "z0aa")
     text = words(tmp_path, made_up(), budget=budget)
     assert "42.0% spent 11.0% reserved by open runs 47.0% left" in text
-    assert "k3f9 ana first look 0.3 closed" in text
-    assert "z0aa (this report) bo age model 0.5 open" in text
+    assert "k3f9 ana first look – 0.3 closed" in text
+    assert "z0aa (this report) bo age model 31.0% – open" in text
 
 
 @pytest.mark.parametrize(

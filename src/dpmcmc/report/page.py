@@ -11,9 +11,10 @@ from pathlib import Path
 from dpmcmc.errors import InputError
 from dpmcmc.posterior import Posterior
 from dpmcmc.report.coordinates import Coordinate, coordinates_of, shown_in_figures
+from dpmcmc.report.costs import spent
 from dpmcmc.report.diagnostics import trust, verdict
 from dpmcmc.report.elements import Section, code, definitions, heading, paragraph
-from dpmcmc.report.promise import guarantee, in_a_sentence, spent
+from dpmcmc.report.promise import guarantee, in_a_sentence
 from dpmcmc.report.sections import answer, asked_for, pairs
 from dpmcmc.report.spending import Budget, Part
 from dpmcmc.statement import Statement
@@ -73,8 +74,8 @@ def write_report(
     budget
         The budget of the data set, as its ledger has it.
     parts
-        What each thing that the run released costs by itself; see
-        `dpmcmc.report.parts_of`.
+        What each thing that the run released costs by itself, as
+        `dpmcmc.report.parts_of` says it.
     rehearsal_text
         What a rehearsal said.
 
@@ -214,15 +215,19 @@ def _done(posterior: Posterior, rehearsal_text: str | None) -> Section:
             ),
         ),
     ]
-    named = [(_SETTINGS.get(name, name), value) for name, value in settings.items()]
+    named = [
+        (_SETTINGS.get(name, name), value)
+        for name, value in settings.items()
+        if value != rehearsal_text
+    ]
     rehearsed = (
         []
         if rehearsal_text is None
         else [
-            heading("Rehearsal"),
+            heading("Choice and rehearsal"),
             paragraph(
-                "Before the records were read, ways to run were tried on simulated "
-                "records, which cost nothing."
+                "Ways to run are rehearsed on simulated records, never on real ones, "
+                "which costs no privacy. This is what was said of them:"
             ),
             code(rehearsal_text),
         ]

@@ -33,11 +33,13 @@ def asked_for(posterior: Posterior, asked: Mapping[str, str]) -> Section:
     statement = posterior.statement
     told = [(name[:1].upper() + name[1:], value) for name, value in asked.items()]
     facts = [
-        ("Number of records", f"{statement.records:,} (public)"),
+        ("Records", f"{statement.records:,} (public)"),
         ("Privacy", _cost(statement)),
         ("Parameters", several(list(posterior.draws))),
         ("Run", _run(posterior)),
     ]
+    names = {name.casefold() for name in asked}
+    facts = [fact for fact in facts if fact[0].casefold() not in names]
     known = explained(posterior)
     return Section(
         "asked",

@@ -3,7 +3,8 @@
 """What a report says of budgets: the parts of one run, and all runs on a data set."""
 
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,12 @@ if TYPE_CHECKING:
     from dp_accounting.dp_event import DpEvent
 
 __all__ = ["Budget", "Entry", "Part", "parts_of"]
+
+_NAMES = {
+    "start": "finding a start",
+    "control": "noisy sums over all records",
+    "chunk": "accept-or-reject bits",
+}
 
 
 @dataclass(frozen=True)
@@ -42,16 +49,20 @@ class Entry:
     spender, purpose
         Who spent, and on what.
     epsilon
-        The ε that it costs by itself, at the δ of the whole budget.
+        The ε that its own statement claims; None if it has none.
     state
         Where it stands, in a word or two, such as "closed".
+    share
+        The share of the budget that it was charged, from 0 to 1; None if it is not
+        known.
     """
 
     run: str
     spender: str
     purpose: str
-    epsilon: float
+    epsilon: float | None
     state: str = ""
+    share: float | None = None
 
 
 @dataclass(frozen=True)
@@ -99,19 +110,37 @@ class Budget:
             )
 
 
-def parts_of(events: Mapping[str, "DpEvent"], delta: float) -> tuple[Part, ...]:
-    """Price each thing that a run released, by itself.
+def parts_of(
+    charges: Iterable[tuple[str, "DpEvent"]], delta: float
+) -> tuple[Part, ...]:
+    """Price what a run released, each kind of it by itself.
 
     Parameters
     ----------
-    events
-        What was released, by name, in its order.
+    charges
+        What was charged, by the names that a custody is given: ``start``,
+        ``control``, ``chunk-000007``. Chunks are priced together.
     delta
         The δ of the run.
     """
-    from dpmcmc.accounting import certify_epsilon  # noqa: PLC0415 - slow to import
-
-    return tuple(
-        Part(name, certify_epsilon(event, delta).epsilon)
-        for name, event in events.items()
+    from dp_accounting.dp_event import (  # noqa: PLC0415 - slow to import
+        ComposedDpEvent,
+        SelfComposedDpEvent,
     )
+
+    from dpmcmc.accounting import certify_epsilon  # noqa: PLC0415
+
+    kinds: dict[str, Counter[DpEvent]] = {}
+    for name, event in charges:
+        one, count = event, 1
+        if isinstance(event, SelfComposedDpEvent):
+            one, count = event.event, event.count
+        kinds.setdefault(name.partition("-")[0], Counter())[one] += count
+    found = []
+    for kind, events in kinds.items():
+        whole = ComposedDpEvent(
+            [SelfComposedDpEvent(one, count) for one, count in events.items()]
+        )
+        epsilon = certify_epsilon(whole, delta).epsilon
+        found.append(Part(_NAMES.get(kind, kind), epsilon))
+    return tuple(found)
