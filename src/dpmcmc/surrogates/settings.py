@@ -3,9 +3,9 @@
 """What a user chooses for control variates, and their cost before any record."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from dp_accounting.dp_event import DpEvent
+from dp_accounting.dp_event import ComposedDpEvent, DpEvent
 
 from dpmcmc.accounting import GaussianBatchSum, least_noise
 from dpmcmc.errors import require_count, require_positive
@@ -26,6 +26,9 @@ in posterior deviations: what is cut off moves it too, and more with more record
 _BEND = 0.005
 """How much of the curvature the noise of the Hessian may be, likewise."""
 
+_NOISIER = 2.0
+"""Noise of a round over that of the next: the first only has to point the way."""
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -38,7 +41,8 @@ class Plan:
     records, dimension
         How many records there are, and how many coordinates θ has.
     noise_multiplier
-        The deviation of the noise, in units of the longest vector of a record.
+        The deviation of the noise, in units of the longest vector of a record; of the
+        last round, if there are several.
     """
 
     settings: "ControlVariates"
@@ -65,21 +69,53 @@ class Plan:
         return multiple * self.dimension
 
     @property
+    def stages(self) -> tuple["Plan", ...]:
+        """The rounds, each as a plan by itself with the bounds of the whole."""
+        rounds = self.settings.rounds
+        if rounds == 1:
+            return (self,)
+        alone = replace(
+            self.settings,
+            rounds=1,
+            gradient_bound=self.gradient_bound / math.sqrt(self.dimension),
+            hessian_bound=self.hessian_bound / self.dimension,
+        )
+        return tuple(
+            replace(self, settings=alone, noise_multiplier=noise)
+            for noise in self._multipliers
+        )
+
+    @property
+    def _multipliers(self) -> tuple[float, ...]:
+        """The noise of each round."""
+        before = range(self.settings.rounds - 1, -1, -1)
+        return tuple(self.noise_multiplier * _NOISIER**number for number in before)
+
+    @property
     def event(self) -> DpEvent:
         """What will be released, for the accountants."""
-        return GaussianBatchSum(self.noise_multiplier, self.records, self.records)
+        each = [
+            GaussianBatchSum(noise, self.records, self.records)
+            for noise in self._multipliers
+        ]
+        return each[0] if len(each) == 1 else ComposedDpEvent(each)
 
     @property
     def description(self) -> str:
         """What will be released, in words, for a statement."""
         numbers = self.dimension * (self.dimension + 3) // 2
+        rounds = self.settings.rounds
+        sums = "one noisy sum" if rounds == 1 else f"{rounds} noisy sums, each"
+        where = "the released start"
+        if rounds > 1:
+            where += ", and then at the top that the sum before it says"
+        noise = ", ".join(f"{each:.4g}" for each in self._multipliers)
         return (
-            f"one noisy sum over all {self.records:,} records of {numbers:,} numbers "
+            f"{sums} over all {self.records:,} records of {numbers:,} numbers "
             "each (control variates: the gradient and Hessian of the log-likelihood at "
-            "the released start), shortened where the gradient is longer than "
+            f"{where}), shortened where the gradient is longer than "
             f"{self.gradient_bound:.4g} or the Hessian than {self.hessian_bound:.4g} "
-            "in whitened coordinates, with normal noise of "
-            f"{self.noise_multiplier:.4g} times the longest"
+            f"in whitened coordinates, with normal noise of {noise} times the longest"
         )
 
 
@@ -108,6 +144,10 @@ class ControlVariates:
         Whether what is cut off of a gradient is made up for by its mean over all
         responses that the record might have had, where the model lists them. Then
         the bound may be tighter, and with it the noise.
+    rounds
+        How often the sum is released: after each round but the last it is made again
+        at the top that the surrogate says, with half the noise. More than one costs a
+        little noise (3 rounds: 15% more), and saves a run whose start was far off.
     """
 
     epsilon: float | None = None
@@ -116,9 +156,11 @@ class ControlVariates:
     gradient_bound: float | None = None
     hessian_bound: float | None = None
     centred: bool = True
+    rounds: int = 1
 
     def __post_init__(self) -> None:
         check_shares(self)
+        require_count("rounds", self.rounds, "One is usual, three are safe.")
         for name in ("gradient_bound", "hessian_bound"):
             if getattr(self, name) is not None:
                 require_positive(name, getattr(self, name), "Leave it out for usual.")
@@ -150,4 +192,6 @@ class ControlVariates:
         dimension = require_count("dimension", dimension, "Give the size of θ.")
         own, own_delta = own_budget(self, _SHARE, delta, epsilon)
         noise = least_noise(1, records, records, own, own_delta)
-        return Plan(self, records, dimension, noise)
+        # Sums with normal noise compose like squares.
+        squares = sum(_NOISIER ** (-2 * number) for number in range(self.rounds))
+        return Plan(self, records, dimension, noise * math.sqrt(squares))

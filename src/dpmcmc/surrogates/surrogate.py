@@ -5,12 +5,16 @@
 from dataclasses import dataclass
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 from dp_accounting.dp_event import DpEvent
+from jax.flatten_util import ravel_pytree
 
 from dpmcmc.private import Residual
 from dpmcmc.proposals import Proposal
 from dpmcmc.surrogates.about import proposal_about, scattered
+from dpmcmc.tracing import is_double
 
 __all__ = ["Surrogate"]
 
@@ -63,6 +67,23 @@ class Surrogate:
     def covariance(self) -> np.ndarray:
         """The covariance of the surrogate posterior, in the coordinates of θ."""
         return self.factor @ np.linalg.solve(self.precision, self.factor.T)
+
+    @property
+    def distance(self) -> float:
+        """How far the top is from the centre, in deviations of the surrogate."""
+        return float(np.sqrt(self.top @ self.precision @ self.top))
+
+    def part_way(self, reach: float) -> Any:
+        """The top; or, if it is farther, the point so many deviations on the way.
+
+        A parabola is believed only near its centre: whoever expands again, or else
+        would leap too far, goes no farther than that.
+        """
+        flat, unravel = ravel_pytree(self.mean)
+        share = min(1.0, reach / max(self.distance, 1e-300))
+        point = self.centre + share * (np.asarray(flat, np.float64) - self.centre)
+        with jax.enable_x64(is_double(str(flat.dtype))):
+            return unravel(jnp.asarray(point, flat.dtype))
 
     @property
     def noise_covariance(self) -> np.ndarray:
