@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The posterior: draws with their privacy statement; ArviZ, and files."""
 
+import hashlib
 import json
 import textwrap
 import warnings
@@ -115,9 +116,10 @@ class Posterior:
             return data
 
     def to_netcdf(self) -> bytes:
-        """Draws and statement as the bytes of a netCDF file.
+        """Draws and statement as the bytes of a netCDF file, a checksum at the end.
 
-        They are made in memory: HDF5 can end the process when a disk is full.
+        They are made in memory: HDF5 can end the process when a disk is full. Readers
+        of netCDF pass over what stands after the end.
         """
         import xarray  # noqa: PLC0415
 
@@ -130,7 +132,8 @@ class Posterior:
             f"/{group}": {name: {"zlib": True} for name in values.variables}
             for group, values in groups.items()
         }
-        return bytes(tree.to_netcdf(engine="h5netcdf", encoding=compressed))
+        body = bytes(tree.to_netcdf(engine="h5netcdf", encoding=compressed))
+        return body + _seal(body)
 
     def save(self, path: str | Path) -> None:
         """Write draws and statement to a netCDF file that `load` and ArviZ read.
@@ -168,6 +171,7 @@ class Posterior:
         if not Path(path).is_file():
             raise InputError(f"there is no file {path}. Give a file that was saved.")
         try:
+            _require_seal(Path(path).read_bytes())
             return cls._read(path)
         except Exception:  # whatever a damaged file may cause
             raise InputError(
@@ -222,3 +226,15 @@ class Posterior:
             f"<Posterior: {chains} × {draws} draws of {', '.join(self.draws)}; "
             f"{self.statement.label}>"
         )
+
+
+def _seal(body: bytes) -> bytes:
+    """What stands at the end of a file, so that any damage is found."""
+    return b"dpmcmc sha256 " + hashlib.sha256(body).hexdigest().encode()
+
+
+def _require_seal(data: bytes) -> None:
+    """Refuse a damaged file before HDF5 sees it, which may not survive it."""
+    length = len(_seal(b""))
+    if data[-length:] != _seal(data[:-length]):
+        raise ValueError("the checksum does not fit")

@@ -142,3 +142,31 @@ def test_files_that_may_not_grow_are_said_and_nothing_is_lost(path: Path) -> Non
     assert posterior.startswith(f"{path / 'posterior.nc'} cannot be written")
     assert RunFolder.open(path).parts() == ("start", "small")
     assert not list(path.rglob(".*"))
+
+
+def test_a_folder_whose_run_never_began_can_be_taken_back(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    with RunFolder.create(path, {"by": "one"}) as folder:
+        folder.discard()
+    assert list(path.iterdir()) == []
+    with RunFolder.create(path, {"by": "two"}) as folder:
+        folder.keep("start", {})
+        with pytest.raises(FileError, match="holds what a run released"):
+            folder.discard()
+    assert RunFolder.open(path).facts == {"by": "two"}
+
+
+def test_a_lock_that_was_removed_is_no_lock(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who waited at the door of a folder that was taken back may not go in."""
+    import fcntl
+
+    take = fcntl.flock
+
+    def remove_and_take(descriptor: int, how: int) -> None:
+        (path / "lock").unlink()
+        take(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", remove_and_take)
+    refused(path, lambda: RunFolder.open(path, write=True))

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The run folder: what a run released, kept as it is released."""
 
-import hashlib
 import re
 import secrets
 from collections.abc import Mapping
@@ -41,8 +40,8 @@ class RunFolder:
     use it in a ``with`` block, or `close` it.
 
     The folder has ``run.json`` (the facts), ``parts/`` (one ``.npz`` file each, which
-    NumPy reads), ``posterior.nc`` (which ArviZ reads) with ``posterior.sha256``,
-    ``statement.txt`` and ``statement.json``.
+    NumPy reads), ``posterior.nc`` (which ArviZ reads), ``statement.txt`` and
+    ``statement.json``.
     """
 
     def __init__(
@@ -201,11 +200,7 @@ class RunFolder:
         """
         self._require_lock()
         data = posterior.to_netcdf()
-        digest = hashlib.sha256(data).hexdigest()
-        # After a crash the file may be the older or the newer: both sums are there.
-        self._write_sums({*self._sums(), digest})
         write_safely(self._posterior, lambda unfinished: unfinished.write_bytes(data))
-        self._write_sums({digest})
         statement = posterior.statement
         self._write_text("statement.txt", statement.text + "\n")
         self._write_text("statement.json", statement.to_json() + "\n")
@@ -223,15 +218,6 @@ class RunFolder:
             raise FileError(
                 f"there is no {path}: the run has not come to its end. Go on with it "
                 "(--resume)."
-            )
-        try:
-            whole = _sum_of(path) in self._sums()
-        except OSError as error:
-            raise not_readable(path, error) from None
-        if not whole:
-            raise FileError(
-                f"{path} or {self._sum_path.name} beside it is damaged. Put back whole "
-                "copies of both; or make them again from the parts (--resume)."
             )
         try:
             return Posterior.load(path)
@@ -255,6 +241,7 @@ class RunFolder:
         try:
             (self.path / "run.json").unlink()
             self._parts.rmdir()
+            (self.path / "lock").unlink()
         except OSError as error:
             raise not_written(self.path, error) from None
         self.close()
@@ -281,10 +268,6 @@ class RunFolder:
     @property
     def _posterior(self) -> Path:
         return self.path / "posterior.nc"
-
-    @property
-    def _sum_path(self) -> Path:
-        return self.path / "posterior.sha256"
 
     def _seal(self, path: Path) -> str:
         """What binds a part to this run, and to its place in it."""
@@ -326,16 +309,6 @@ class RunFolder:
             lambda unfinished: unfinished.write_text(text, encoding="utf-8"),
         )
 
-    def _sums(self) -> set[str]:
-        if not self._sum_path.is_file():
-            return set()
-        text = self._sum_path.read_text(encoding="utf-8", errors="replace")
-        return {line.split(" ")[0] for line in text.splitlines()}
-
-    def _write_sums(self, sums: set[str]) -> None:
-        lines = [f"{found}  {self._posterior.name}\n" for found in sorted(sums)]
-        self._write_text(self._sum_path.name, "".join(lines))
-
 
 def _require_room(path: Path) -> None:
     """Refuse a folder that holds a run, or anything but what a dead run began with."""
@@ -351,11 +324,6 @@ def _require_room(path: Path) -> None:
             f"{path} holds other things, such as {min(others)!r}. Give a new folder, "
             "or an empty one."
         )
-
-
-def _sum_of(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _part_of(path: Path) -> str:

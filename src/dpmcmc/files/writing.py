@@ -51,6 +51,12 @@ def _forget(path: Path) -> None:
         return  # the next writer tries again
 
 
+def _require_same(descriptor: int, path: Path) -> None:
+    """Refuse a lock whose file was removed by who held it before."""
+    if not os.path.samestat(os.fstat(descriptor), path.stat()):
+        raise FileNotFoundError(path)
+
+
 class Lock:
     """The right to write to a folder; it ends with the process that holds it.
 
@@ -74,7 +80,8 @@ class Lock:
             raise not_written(path, error) from None
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            _require_same(self._descriptor, path)
+        except (BlockingIOError, FileNotFoundError):
             self.release()
             raise FileError(
                 f"{path.parent} is in use: another run is writing to it. Wait until it "
