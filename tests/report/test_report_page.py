@@ -260,3 +260,18 @@ def test_any_draws_can_be_shown(tmp_path: Path, draws: np.ndarray) -> None:
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"there is no folder .*nowhere"):
         write_report(made_up(), tmp_path / "nowhere" / "report.html")
+
+
+def test_the_examples_of_the_documentation_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = Path(__file__).parents[2] / "docs" / "report.md"
+    examples = re.findall(
+        r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S
+    )
+    assert len(examples) == 2
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"posterior": made_up()}
+    for example in examples:
+        exec(example, names)
+    assert names["statement"] == json.loads(made_up().statement.to_json())
