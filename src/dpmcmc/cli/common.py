@@ -5,6 +5,7 @@
 import argparse
 import json
 import sys
+import textwrap
 from typing import Any
 
 from dpmcmc.errors import InputError
@@ -26,7 +27,7 @@ def add_command(
     parser: argparse.ArgumentParser = commands.add_parser(
         name,
         help=summary,
-        description=description,
+        description=textwrap.fill(description, 80),
         epilog=examples,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -43,11 +44,13 @@ def confirm(question: str) -> None:
     """
     if not sys.stdin.isatty():
         raise DeclinedError(
-            "nobody is there to be asked whether to spend this. Give --yes to spend it."
+            "nobody is there to be asked, and nothing was done. Give --yes to go on "
+            "without asking."
         )
-    answer = input(f"{question} [y/N] ")
-    if answer.strip().lower() not in ("y", "yes"):
-        raise DeclinedError("nothing was spent.")
+    # not on the standard output, which may be read by a machine
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise DeclinedError("declined, and nothing was done.")
 
 
 def pairs(option: str, given: list[str] | None) -> dict[str, str]:

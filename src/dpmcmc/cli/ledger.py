@@ -16,6 +16,9 @@ __all__ = ["add"]
 
 _OK, _FOUND = 0, 1
 
+_WIDTH = 50
+"""Characters of the bar that stands for a budget."""
+
 _EXAMPLES = """\
 examples:
   dpmcmc ledger register study.db people --records 20000 --epsilon 3 --delta 1e-6 \\
@@ -27,6 +30,18 @@ examples:
 
 A ledger is an SQLite file, or a PostgreSQL database by its URL
 (postgresql://host/study). Entries are never changed, only added.
+"""
+
+_REGISTER = """\
+example:
+  dpmcmc ledger register study.db people --records 20000 --epsilon 3 --delta 1e-6 \\
+      --spender ana --note "decision 12 of the board"
+"""
+
+_SHOW = """\
+examples:
+  dpmcmc ledger show study.db
+  dpmcmc ledger show study.db people --plot budget.png
 """
 
 
@@ -47,8 +62,14 @@ def add(commands: Commands) -> None:
 
 
 def _add_register(parts: Commands) -> None:
-    register = parts.add_parser(
-        "register", help="settle the budget of a data set, once and for all"
+    register = add_command(
+        parts,
+        "register",
+        summary="settle the budget of a data set, once and for all",
+        description="Register a data set: its number of records, which is public; the "
+        "budget of all that is ever released from it; and who may spend it. The ledger "
+        "is made if it is not there. A budget is never changed.",
+        examples=_REGISTER,
     )
     _add_place(register)
     register.add_argument("dataset", metavar="NAME", help="what the data set is called")
@@ -68,7 +89,14 @@ def _add_register(parts: Commands) -> None:
 
 
 def _add_show(parts: Commands) -> None:
-    show = parts.add_parser("show", help="what was spent, and what is left")
+    show = add_command(
+        parts,
+        "show",
+        summary="what was spent, and what is left",
+        description="Show each data set with its runs, and how much of its budget was "
+        "spent, is reserved by open runs, and is left.",
+        examples=_SHOW,
+    )
     _add_place(show)
     show.add_argument("dataset", nargs="?", metavar="NAME", help="one data set of it")
     show.add_argument("--json", action="store_true", help="print it as JSON")
@@ -77,7 +105,15 @@ def _add_show(parts: Commands) -> None:
 
 
 def _add_verify(parts: Commands) -> None:
-    verify = parts.add_parser("verify", help="find any entry that was changed")
+    verify = add_command(
+        parts,
+        "verify",
+        summary="find any entry that was changed",
+        description="Check every entry, hash and sum again, from nothing. The exit "
+        "code is 1 if something is wrong. A head that was noted down elsewhere also "
+        "finds that entries were cut off the end.",
+        examples="example:\n  dpmcmc ledger verify study.db --head 5e3c…\n",
+    )
     _add_place(verify)
     verify.add_argument(
         "--head", metavar="HASH", help="a hash that was noted down at any time before"
@@ -87,8 +123,14 @@ def _add_verify(parts: Commands) -> None:
 
 
 def _add_release(parts: Commands) -> None:
-    release = parts.add_parser(
-        "release", help="give back what a run that died holds and has not spent"
+    release = add_command(
+        parts,
+        "release",
+        summary="give back what a run that died holds and has not spent",
+        description="Give back what a run holds and has not spent. What it was charged "
+        "stays charged; if it is alive, it stops at its next part. It can be resumed "
+        "while there is room.",
+        examples="example:\n  dpmcmc ledger release study.db 1f3a9c20\n",
     )
     _add_place(release)
     release.add_argument("id", metavar="RUN", help="the run, as ledger show names it")
@@ -127,12 +169,23 @@ def _show(chosen: argparse.Namespace) -> int:
     if chosen.json:
         show_json([view.to_dict() for view in views])
     else:
-        print("\n\n".join(map(str, views)) or "No data set is registered yet.")
+        shown = "\n\n".join(map(_with_bar, views))
+        print(shown or "No data set is registered yet.")
     if chosen.plot is not None:
         from dpmcmc.report.ledgers import plot_ledger  # noqa: PLC0415 - slow to import
 
         plot_ledger(_one(views, chosen.ledger), chosen.plot)
     return _OK
+
+
+def _with_bar(view: "Overview") -> str:
+    """An overview, with a bar of characters that shows how the budget stands."""
+    title, _, rest = str(view).partition("\n\n")
+    spent = round(_WIDTH * view.spent)
+    held = round(_WIDTH * (view.spent + view.reserved)) - spent
+    left = _WIDTH - spent - held
+    bar = "█" * spent + "▒" * held + "·" * left
+    return f"{title}\n\n  [{bar}] █ spent ▒ reserved · left\n\n{rest}"
 
 
 def _one(views: "list[Overview]", place: str) -> "Overview":

@@ -28,11 +28,15 @@ def add(commands: Commands) -> None:
     )
     report.add_argument("folder", metavar="DIR", help="the folder of the run")
     report.add_argument("--title", help="what the page is called")
+    report.add_argument(
+        "--ledger", metavar="FILE|URL", help="where the ledger is now, if it moved"
+    )
     report.set_defaults(run=_report)
 
 
 def _report(chosen: argparse.Namespace) -> int:
     from dpmcmc.workflow import report  # noqa: PLC0415 - slow to import
 
-    print(f"The report is in {report(chosen.folder, title=chosen.title)}.")
+    page = report(chosen.folder, title=chosen.title, ledger=chosen.ledger)
+    print(f"The report is in {page}.")
     return 0

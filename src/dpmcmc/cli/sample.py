@@ -3,7 +3,6 @@
 """``dpmcmc sample``: draws, statement and report of a table."""
 
 import argparse
-import getpass
 import json
 import signal
 import sys
@@ -17,8 +16,7 @@ from dpmcmc.cli.tables import add_table_options, bounds_of, columns_of, levels_o
 from dpmcmc.errors import InputError
 
 if TYPE_CHECKING:
-    from dpmcmc.statement import Statement
-    from dpmcmc.workflow import Job, Outcome
+    from dpmcmc.workflow import Job, Outcome, Question
 
 __all__ = ["add"]
 
@@ -38,7 +36,7 @@ examples:
     dpmcmc sample model.py:model --data people.csv --bounds age=0:120 \\
         --epsilon 1 --delta 1e-6 --clip 0.01 --scale 0.1 --out run
 
-  Go on with a run that was broken off:
+  Go on with a run that was broken off, with the settings that it has:
     dpmcmc sample --resume --out run
 
 The folder then holds posterior.nc (which ArviZ reads), statement.txt, report.html. A
@@ -69,7 +67,7 @@ def add(commands: Commands) -> None:
         "--data-set", dest="dataset", metavar="NAME", help="its name in the ledger"
     )
     budget.add_argument("--spender", metavar="NAME", help="who spends; you by default")
-    budget.add_argument("--purpose", default="", help="what it is for, in a few words")
+    budget.add_argument("--purpose", help="what it is for, in a few words")
     budget.add_argument(
         "--only",
         action="store_true",
@@ -82,7 +80,7 @@ def add(commands: Commands) -> None:
     how.add_argument("--batch", type=int, metavar="b", help="records that a step reads")
     how.add_argument("--tempering", type=float, metavar="N0", help="records to count")
     how.add_argument("--start", choices=("prior", "variational"), help="where to start")
-    how.add_argument("--chains", type=int, default=1, metavar="K", help="how many")
+    how.add_argument("--chains", type=int, metavar="K", help="how many; 1 by default")
     how.add_argument("--warmup", type=int, metavar="W", help="steps to leave out")
     how.add_argument("--precision", choices=("float32", "float64"))
     how.add_argument("--chunk", type=int, help="steps that are charged at a time")
@@ -104,9 +102,12 @@ class _DryRunError(Exception):
 def _sample(chosen: argparse.Namespace) -> int:
     from dpmcmc import workflow  # noqa: PLC0415 - slow to import
 
-    def ask(statement: "Statement", ways: int) -> None:
-        where = sys.stderr if chosen.json else sys.stdout
-        print(_plan(statement, ways), file=where)
+    def ask(question: "Question") -> None:
+        if chosen.dry_run and chosen.json:
+            show_json(_values(question))
+        else:
+            where = sys.stderr if chosen.json else sys.stdout
+            print(_plan(question), file=where, flush=True)
         if chosen.dry_run:
             raise _DryRunError
         if not chosen.yes:
@@ -116,24 +117,51 @@ def _sample(chosen: argparse.Namespace) -> int:
     with _interruptible() as interrupted:
         try:
             if chosen.resume:
+                _require_no_settings(chosen)
+                elsewhere = {name: getattr(chosen, name) for name in _MAY_MOVE}
                 outcome = workflow.resume(
-                    chosen.out, ask=ask, data=chosen.data, progress=progress
+                    chosen.out, ask=ask, progress=progress, **elsewhere
                 )
             else:
                 job = _job(chosen)
                 outcome = workflow.run(job, chosen.out, ask=ask, progress=progress)
         except _DryRunError:
-            print("Dry run: nothing was read or spent.")
+            print("Dry run: nothing was spent.", file=sys.stderr)
             return _OK
+        except KeyboardInterrupt:
+            said = workflow.broken_off(chosen.out, ledger=chosen.ledger)
+            print(f"\ndpmcmc: interrupted. {said}", file=sys.stderr)
+            return _INTERRUPTED
     _tell(outcome, chosen.json)
     if interrupted:
-        print(
-            f"dpmcmc: interrupted; what was made is in {outcome.folder}. Go on with "
-            f"dpmcmc sample --resume --out {outcome.folder}",
-            file=sys.stderr,
-        )
+        said = workflow.broken_off(chosen.out, ledger=chosen.ledger)
+        print(f"\ndpmcmc: interrupted. {said}", file=sys.stderr)
         return _INTERRUPTED
     return _OK
+
+
+_MAY_MOVE = ("model", "data", "ledger", "spender")
+"""What may be given with --resume: where things are now, and who goes on."""
+
+_SETTINGS = (
+    *("epsilon", "delta", "dataset", "purpose", "columns", "bounds", "levels"),
+    *("clip", "steps", "scale", "batch", "tempering", "start", "chains", "warmup"),
+    *("precision", "chunk"),
+)
+
+_OPTIONS = {"dataset": "data-set"}
+
+
+def _require_no_settings(chosen: argparse.Namespace) -> None:
+    given = [name for name in _SETTINGS if getattr(chosen, name) is not None]
+    if chosen.only:
+        given.append("only")
+    if given:
+        options = ", ".join("--" + _OPTIONS.get(name, name) for name in given)
+        raise InputError(
+            f"a run that goes on keeps its settings, but --resume came with {options}. "
+            "Leave that out, or begin another run."
+        )
 
 
 def _job(chosen: argparse.Namespace) -> "Job":
@@ -150,35 +178,50 @@ def _job(chosen: argparse.Namespace) -> "Job":
                 "--resume takes them from the folder."
             )
     same = (
-        "model data epsilon delta clip steps scale batch chains tempering start warmup "
-        "precision chunk ledger dataset purpose only"
+        "model data epsilon delta clip steps scale batch tempering start warmup "
+        "precision chunk ledger dataset spender only"
     )
     told: dict[str, Any] = {name: getattr(chosen, name) for name in same.split()}
-    spender = chosen.spender
-    if spender is None and chosen.ledger is not None:
-        spender = getpass.getuser()
     return Job(
         **told,
-        spender=spender,
+        chains=1 if chosen.chains is None else chosen.chains,
+        purpose=chosen.purpose or "",
         columns=columns_of(chosen),
         levels=levels_of(chosen),
         bounds=bounds_of(chosen),
     )
 
 
-def _plan(statement: "Statement", ways: int) -> str:
+def _plan(question: "Question") -> str:
     """What is about to be released, in words."""
+    from dpmcmc.workflow import how_it_stands  # noqa: PLC0415 - slow to import
+
     title = "About to be released:"
-    if ways > 1:
+    if question.ways > 1:
         title = (
-            f"A start is found privately; there, one of {ways} ways to go on is chosen "
-            "on\nsimulated records. All cost about the same; the costliest would be:"
+            f"A start is found privately; there, one of {question.ways} ways to go on "
+            "is chosen on\nsimulated records. All cost about the same; the costliest "
+            "would be:"
         )
     lines = [
         textwrap.fill(line, 88, initial_indent="  ", subsequent_indent="    ")
-        for line in statement.text.splitlines()
+        for line in question.statement.text.splitlines()
     ]
+    if question.standing is not None and question.share is not None:
+        budget = f"{how_it_stands(question.standing)} This run sets aside "
+        lines += ["", textwrap.fill(f"{budget}{question.share:.2%} of it.", 88)]
     return "\n".join([title, *lines, ""])
+
+
+def _values(question: "Question") -> dict[str, Any]:
+    """The same for machines."""
+    standing = question.standing
+    return {
+        "statement": json.loads(question.statement.to_json()),
+        "ways": question.ways,
+        "ledger": None if standing is None else standing.to_dict(),
+        "share": question.share,
+    }
 
 
 def _tell(outcome: "Outcome", as_json: bool) -> None:

@@ -7,20 +7,42 @@ with the parts that its folder kept, and never makes again what was charged.
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from dp_accounting.dp_event import DpEvent
 
 from dpmcmc.custody import Arrays
 from dpmcmc.files import FileError, RunFolder
-from dpmcmc.ledger import Ledger, Reservation
+from dpmcmc.ledger import Ledger, Overview, Reservation
 from dpmcmc.ledger.codec import encode
 from dpmcmc.statement import Statement
 
-__all__ = ["Ask", "FolderCustody", "LedgerCustody"]
+__all__ = ["Ask", "FolderCustody", "LedgerCustody", "Question"]
 
-Ask = Callable[[Statement, int], None]
-"""Shows what is about to be spent, and raises if it is not wanted. It is given the
-statement of the costliest way that the run may go, and how many such ways there are."""
+
+class Question(NamedTuple):
+    """What is about to be spent, for whoever is asked.
+
+    Attributes
+    ----------
+    statement
+        The statement of the costliest way that the run may go.
+    ways
+        How many ways there are.
+    standing
+        How the budget in the ledger stands before, if there is a ledger.
+    share
+        The share of that budget that is set aside for the run, from 0 to 1.
+    """
+
+    statement: Statement
+    ways: int
+    standing: Overview | None = None
+    share: float | None = None
+
+
+Ask = Callable[[Question], None]
+"""Shows what is about to be spent, and raises if it is not wanted."""
 
 _BEGUN = "begun-"
 
@@ -44,9 +66,9 @@ class FolderCustody:
         now = [encode(total) for total in totals]
         before = self._folder.facts.get("totals")
         if before is None:
-            self._ask(statement, len(totals))
-            self._set_aside(totals, statement)
-            self._folder.note({"totals": now})
+            self._ask(self._question(totals, statement))
+            aside = self._set_aside(totals, statement)
+            self._folder.note({"totals": now, **aside})
         elif before != now:
             raise FileError(
                 f"{self._folder.path} was begun with other settings, or with another "
@@ -82,11 +104,26 @@ class FolderCustody:
         """What was released, if it was kept."""
         return self._folder.read(part) if part in self._folder.parts() else None
 
-    def close(self) -> None:
-        """Give back what was set aside and not spent."""
+    def give_back(self) -> None:
+        """Give back what this process holds and has not spent."""
 
-    def _set_aside(self, totals: Sequence[DpEvent], statement: Statement) -> None:
-        """Hold the cost of the whole run; a folder holds none."""
+    def finish(self) -> None:
+        """Give back what the run holds and has not spent, whoever held it."""
+
+    def _question(
+        self,
+        totals: Sequence[DpEvent],
+        statement: Statement,
+    ) -> Question:
+        return Question(statement, len(totals))
+
+    def _set_aside(
+        self,
+        totals: Sequence[DpEvent],  # noqa: ARG002 - a folder holds no budget
+        statement: Statement,  # noqa: ARG002
+    ) -> dict[str, Any]:
+        """Hold the cost of the whole run, and return what is to be noted of it."""
+        return {}
 
     def _pay(self, part: str, event: DpEvent) -> None:  # noqa: ARG002 - nobody is paid
         self._folder.keep(_BEGUN + part, {})
@@ -117,27 +154,42 @@ class LedgerCustody(FolderCustody):
         super().__init__(folder, ask)
         self._ledger, self._dataset = ledger, dataset
         self._spender, self._purpose, self._only = spender, purpose, only
-        run = folder.facts.get("run")
+        self._run: str | None = folder.facts.get("run")
+        self._charged = set() if self._run is None else self._parts_of(self._run)
         self._reservation: Reservation | None = None
-        if run is not None:
-            self._reservation = ledger.resume(run, spender)
-
-    @property
-    def run(self) -> str | None:
-        """The id of the run in the ledger, once it has one."""
-        return None if self._reservation is None else self._reservation.run
 
     def is_charged(self, part: str) -> bool:
         """Whether the ledger was ever charged for a part."""
-        reservation = self._reservation
-        return reservation is not None and part in reservation.parts()
+        return part in self._charged
 
-    def close(self) -> None:
-        """Give back what was reserved and not charged."""
+    def give_back(self) -> None:
+        """Close the reservation, if this process holds it."""
         if self._reservation is not None:
             self._reservation.close()
+            self._reservation = None
 
-    def _set_aside(self, totals: Sequence[DpEvent], statement: Statement) -> None:
+    def finish(self) -> None:
+        """Close the reservation, even if it was a process that died that held it."""
+        standing = self._ledger.overview(self._dataset)
+        if any(one.run == self._run and one.state == "open" for one in standing.runs):
+            self._open()
+            self.give_back()
+
+    def _question(self, totals: Sequence[DpEvent], statement: Statement) -> Question:
+        """See that the ledger would hold the run, before anyone is asked."""
+        share = self._ledger.quote(
+            self._dataset,
+            totals,
+            spender=self._spender,
+            only=self._only,
+            claims=(statement.epsilon, statement.delta),
+        )
+        standing = self._ledger.overview(self._dataset)
+        return Question(statement, len(totals), standing, share)
+
+    def _set_aside(
+        self, totals: Sequence[DpEvent], statement: Statement
+    ) -> dict[str, Any]:
         self._reservation = self._ledger.reserve(
             self._dataset,
             totals,
@@ -146,8 +198,25 @@ class LedgerCustody(FolderCustody):
             only=self._only,
             claims=(statement.epsilon, statement.delta),
         )
-        self._folder.note({"run": self._reservation.run})
+        self._run = self._reservation.run
+        return {"run": self._run}
+
+    def _open(self) -> Reservation:
+        """The reservation; that of a run that was broken off is opened anew.
+
+        It is opened only when something is to be charged: a run that lacks nothing
+        needs no room in the budget.
+        """
+        assert self._run is not None
+        if self._reservation is None:
+            self._reservation = self._ledger.resume(self._run, self._spender)
+        return self._reservation
 
     def _pay(self, part: str, event: DpEvent) -> None:
-        assert self._reservation is not None
-        self._reservation.charge(event, part)
+        self._open().charge(event, part)
+        self._charged.add(part)
+
+    def _parts_of(self, run: str) -> set[str]:
+        entries = self._ledger.entries(self._dataset)
+        mine = (one for one in entries if one.run == run and one.kind == "charge")
+        return {one.values["part"] for one in mine}

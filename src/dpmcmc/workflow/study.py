@@ -67,7 +67,12 @@ class Study:
         if isinstance(self.model, Model):
             return None
         taken = inspect.signature(self.model).parameters.values()
-        return tuple(one.name for one in taken if one.default is one.empty)
+        kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        return tuple(
+            one.name
+            for one in taken
+            if one.default is one.empty and one.kind not in kinds
+        )
 
     def within(self, bounds: Mapping[str, tuple[float, float]]) -> "Study":
         """The same study, its columns first clamped to more public bounds."""
@@ -121,7 +126,12 @@ def load_study(place: str) -> LoadedStudy:
     path = Path(file)
     if not path.is_file():
         raise FileError(f"there is no file {path}. Give the file of the model.")
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    try:
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise FileError(
+            f"{path} cannot be read ({error.strerror}). Get leave to read it."
+        ) from None
     found = getattr(_module(path), name, None)
     if found is None:
         raise FileError(f"{path} has no {name!r}. Name the model that it holds.")
@@ -137,20 +147,23 @@ def load_study(place: str) -> LoadedStudy:
 
 def _module(path: Path) -> ModuleType:
     """Run a Python file, with its folder among the places to import from."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    name = f"study of {path.stem}"  # which no import statement can name
+    spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise FileError(f"{path} is no Python file. Give one that ends in .py.")
     module = importlib.util.module_from_spec(spec)
     folder = str(path.resolve().parent)
     sys.path.insert(0, folder)
+    sys.modules[name] = module  # dataclasses look for their module there
     try:
         spec.loader.exec_module(module)
     except InputError as problem:
         raise FileError(f"{path} cannot be run: {problem}") from None
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:
+        said = " ".join(str(problem).split()).rstrip(".")
         raise FileError(
-            f"{path} cannot be run: {type(problem).__name__}: {problem}. Mend it; "
-            f"python {path} shows where."
+            f"{path} cannot be run: {type(problem).__name__}{said and ': ' + said}. "
+            f"Mend it; python {path} shows where."
         ) from problem
     finally:
         sys.path.remove(folder)
