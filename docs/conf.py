@@ -46,7 +46,6 @@ nb_merge_streams = True
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
-autodoc_preserve_defaults = True
 autodoc_type_aliases = {  # names that the code imports for type checkers only
     "Figure": "matplotlib.figure.Figure",
     "InferenceData": "arviz.InferenceData",

@@ -39,6 +39,14 @@ def is_field(
     return True if type(value).__name__ == "_tuplegetter" else None
 
 
+def without_factories(*arguments: object) -> tuple[str, str] | None:
+    """Write an argument that is made anew at each call so that Sphinx can read it."""
+    *_, signature, returned = arguments
+    if isinstance(signature, str) and "<factory>" in signature:
+        return signature.replace("<factory>", "..."), str(returned or "")
+    return None
+
+
 def _escaped(line: str) -> str:
     kept = _BARS.sub(lambda match: match[1] or r"\|", line.replace(_COLON, ":"))
     return _LITERALS.sub(lambda m: rf"{m[1]}\ {m[2]}" if m[2] else m[0], kept)
@@ -61,5 +69,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Tell Sphinx; napoleon makes its sections at priority 500."""
     app.connect("autodoc-process-docstring", before_napoleon, priority=400)
     app.connect("autodoc-process-docstring", after_napoleon, priority=600)
+    app.connect("autodoc-process-signature", without_factories)
     app.connect("autodoc-skip-member", is_field)
     return {"parallel_read_safe": True}
