@@ -139,6 +139,22 @@ def test_numbers_are_read_as_python_reads_them(value: float) -> None:
             assert reading.values(array)[0] == float(text)
 
 
+@given(line=LINE)
+@example(line=b"\r1,2")
+@example(line=b"1,2\r")
+@example(line=b"1\r,2")
+def test_a_line_is_read_alike_whatever_is_beside_it(line: bytes) -> None:
+    """A quote elsewhere in the block changes how the block is split, and no more."""
+    plain, quoted = (
+        [
+            column[1].as_py()
+            for column in lines._cells(b"1,2\n" + line + after, ",", 2, [0, 1])
+        ]
+        for after in (b"\n3,4\n", b'\n"3",4\n')
+    )
+    assert plain == quoted
+
+
 CELLS = st.binary(max_size=12) | st.text(
     "0123456789+-.eEinfatyINF() x_", max_size=12
 ).map(str.encode)

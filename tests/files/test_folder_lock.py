@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpmcmc.files import FileError, RunFolder
+from dpmcmc.files import FileError, RunFolder, run_folder
 
 HOLD = """
 import sys
@@ -128,6 +128,23 @@ def test_one_of_many_makes_the_folder(tmp_path: Path) -> None:
     assert RunFolder.open(path).facts == {"by": winner}
     for words in told:
         assert words == "made" or "is in use" in words or "holds a run alrea" in words
+
+
+def test_who_comes_second_by_a_moment_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "run"
+    lock = run_folder.Lock
+
+    def after_another(file: Path) -> object:
+        monkeypatch.undo()
+        RunFolder.create(path, {"by": "another"}).close()
+        return lock(file)
+
+    monkeypatch.setattr(run_folder, "Lock", after_another)
+    with pytest.raises(FileError, match="holds a run already"):
+        RunFolder.create(path, {"by": "me"})
+    assert RunFolder.open(path, write=True).facts == {"by": "another"}
 
 
 def test_files_that_may_not_grow_are_said_and_nothing_is_lost(path: Path) -> None:
