@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The report is one whole page: well made, complete in itself, and safe."""
 
+import errno
 import json
+import os
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -260,6 +262,30 @@ def test_any_draws_can_be_shown(tmp_path: Path, draws: np.ndarray) -> None:
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"there is no folder .*nowhere"):
         write_report(made_up(), tmp_path / "nowhere" / "report.html")
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("folder", "pipe"):
+        with pytest.raises(InputError, match=f"{name} is there, and is not a file"):
+            write_report(made_up(shape=(1, 8)), tmp_path / name)
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_a_full_disk_leaves_the_old_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = written(tmp_path, made_up(shape=(1, 8)))
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(InputError, match="no space left"):
+        write_report(made_up(shape=(1, 9)), tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == old
+    assert [one.name for one in tmp_path.iterdir()] == ["report.html"]
 
 
 def test_the_examples_of_the_documentation_run(

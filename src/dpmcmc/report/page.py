@@ -87,13 +87,22 @@ def write_report(
     Raises
     ------
     InputError
-        If the folder does not exist.
+        If the folder does not exist, something other than a file is there, or the
+        page cannot be written: a full disk, a folder that is not writable. A page
+        that was there before is kept.
     """
+    from dpmcmc.files.writing import write_safely  # noqa: PLC0415 - slow to import
+
     target = Path(path)
     folder = target.absolute().parent
     if not folder.is_dir():
         raise InputError(
             f"there is no folder {folder}. Make it, or write the report elsewhere."
+        )
+    if target.exists() and not target.is_file():
+        # A new page takes the place of what was there, which must not be a device.
+        raise InputError(
+            f"{target} is there, and is not a file. Name a file, such as report.html."
         )
     page = _page(
         posterior,
@@ -104,7 +113,8 @@ def write_report(
         rehearsal_text,
     )
     # Half a surrogate pair, which no file can hold, becomes a question mark.
-    target.write_bytes(page.encode("utf-8", "replace"))
+    whole = page.encode("utf-8", "replace")
+    write_safely(target, lambda unfinished: unfinished.write_bytes(whole))
     return target
 
 
