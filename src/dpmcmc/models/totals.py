@@ -32,7 +32,7 @@ _COUNTS = 2048
 """Counts that a noisy count is compared with, where the sum over them is exact."""
 
 _DEVIATIONS = 8
-"""How many deviations of the noise they reach to either side."""
+"""How many deviations of the noise they must reach to either side."""
 
 _CENTRE = 1.25
 """Where 2z² is centred: for |z| ≤ 1, (z, 2z² − 1.25) is nowhere longer than 1.25."""
@@ -232,11 +232,12 @@ def _count_law(
 ) -> jax.Array:
     """Log-density of a count with normal noise on it.
 
-    It is the sum over all counts within eight deviations of the noise. Where they are
-    too many, the noise is so wide that the count's own law may be taken as normal.
+    It is the sum over the counts that are near, eight deviations of the noise at the
+    least. Where they are too many, the noise is so wide that the count's own law may be
+    taken as normal.
     """
     deviation = noisy.deviation
-    first = jnp.maximum(jnp.floor(count - _DEVIATIONS * deviation), 0)
+    first = jnp.maximum(jnp.floor(count) - _COUNTS // 2, 0)
     near = first + jnp.arange(_COUNTS, dtype=first.dtype)
     exact = logsumexp(log_mass(near) - ((count - near) / deviation) ** 2 / 2)
     mean, variance = moments
