@@ -20,7 +20,7 @@ from dpmcmc.accounting import (
 )
 from dpmcmc.ledger import Ledger, Reservation
 from dpmcmc.ledger.accounts import cost_of
-from dpmcmc.ledger.ledger import prices_at
+from dpmcmc.ledger.wanted import prices_at
 
 RECORDS = 10_000
 BIT = BarkerBit(0.01, RECORDS)

@@ -18,8 +18,8 @@ from dpmcmc.ledger.accounts import Books, cost_of, percent
 from dpmcmc.ledger.capacity import NOTHING, settle
 from dpmcmc.ledger.codec import encode
 from dpmcmc.ledger.entries import FIRST, Entry, Head, sealed
-from dpmcmc.ledger.ledger import prices_at
 from dpmcmc.ledger.rules import apply, prices_text
+from dpmcmc.ledger.wanted import prices_at
 
 CAPACITY = settle(1.0, 1e-6)
 EVENTS: tuple[DpEvent, ...] = (BIT, SUM)
