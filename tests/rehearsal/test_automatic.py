@@ -24,6 +24,7 @@ from dpmcmc import (
 from dpmcmc.accounting import BarkerBit, certify_epsilon
 from dpmcmc.clipping import Shrinking
 from dpmcmc.rehearsal import automatic
+from dpmcmc.rehearsal.ways import open_ways
 
 COUNT = 20_000
 
@@ -69,7 +70,9 @@ def test_the_whole_call_stays_within_the_budget(posterior: Any) -> None:
     start = Variational(epsilon=0.5, delta=2.5e-7).plan(COUNT, 1e-6).event
     assert certify_epsilon(start, 2.5e-7).epsilon <= 0.5
     left, left_delta = np.nextafter(2.0 - 0.5, 0), np.nextafter(1e-6 - 2.5e-7, 0)
-    control = ControlVariates(share=0.9).plan(COUNT, 1, left_delta, left).event
+    rounds = 3 if "in 3 rounds" in posterior.settings["choice"].splitlines()[0] else 1
+    settings = ControlVariates(share=0.9, rounds=rounds)
+    control = settings.plan(COUNT, 1, left_delta, left).event
     bits = SelfComposedDpEvent(
         BarkerBit(statement.clip, COUNT), statement.chains * statement.steps
     )
@@ -105,7 +108,9 @@ def test_a_rehearsal_that_fails_does_not_lose_the_start(
 
 def test_the_choice_is_kept_with_the_draws(posterior: Any) -> None:
     said = posterior.settings["choice"]
-    assert said.startswith("Way: control variates; the smallest error of 3 ways")
+    assert said.startswith("Way: control variates")
+    assert "; the smallest error of 4 ways on simulated records" in said
+    assert "control variates in 3 rounds, c_g = " in said
     assert "model correction" in said
     assert "plain clipping" in said
 
@@ -130,7 +135,11 @@ def test_without_a_simulator_it_says_that_it_did_not_rehearse() -> None:
         make_model(simulate=None), RECORDS, epsilon=1.0, delta=1e-6, progress=False
     )
     said = posterior.settings["choice"]
-    assert said == ("Way: control variates; not rehearsed: the model has no simulator.")
+    assert said.startswith(
+        "Way: control variates in 3 rounds; not rehearsed: the model has no simulator. "
+        "So nobody knows"
+    )
+    assert "chosen without a rehearsal. Way: " in posterior.statement.text
 
 
 def test_a_budget_that_buys_nothing_usable_is_said_with_what_would() -> None:
@@ -144,7 +153,8 @@ def test_a_budget_that_buys_nothing_usable_is_said_with_what_would() -> None:
 
 def test_the_printed_choice(capsys: pytest.CaptureFixture[str]) -> None:
     sample(make_model(simulate=None), RECORDS, epsilon=1.0, delta=1e-6)
-    assert capsys.readouterr().out.startswith("Way: control variates; not rehearsed")
+    said = capsys.readouterr().out
+    assert said.startswith("Way: control variates in 3 rounds; not rehearsed")
 
 
 @pytest.mark.parametrize(
@@ -191,8 +201,9 @@ def test_ways_are_those_that_the_model_is_fit_for() -> None:
     )
     records = automatic.Records({"x": np.zeros(1000), "y": np.zeros(1000)})
     fit = Variational(share=0.1).plan(1000, 1e-6, 1.0)
-    ways = automatic._open_ways(model, records, fit, 1e-6, 1.0, "float32")
+    ways = open_ways(model, records, fit, 1e-6, 1.0, "float32")
     assert list(ways) == [
+        "control variates in 3 rounds",
         "control variates",
         "shrinking",
         "conditional centring",

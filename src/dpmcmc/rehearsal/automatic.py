@@ -17,47 +17,41 @@ import jax
 import numpy as np
 from dp_accounting.dp_event import ComposedDpEvent
 
-from dpmcmc.clipping import (
-    Clipping,
-    ConditionalCentring,
-    ModelCorrection,
-    PlainClipping,
-    Shrinking,
-)
 from dpmcmc.custody import NOBODY, Custody
-from dpmcmc.errors import InputError, require_positive, require_probability
+from dpmcmc.errors import require_positive, require_probability
 from dpmcmc.explicit import Certified, Settings, check_privately, run_certified
 from dpmcmc.inputs import as_model
 from dpmcmc.loop import chain_precision
-from dpmcmc.model import Model, check_model
+from dpmcmc.model import Model
 from dpmcmc.posterior import Posterior
 from dpmcmc.preparation import Preparation
-from dpmcmc.private import Grid, Records, Tape
-from dpmcmc.proposals import RandomWalk
-from dpmcmc.rehearsal.simulate import Covariates, simulate_records
-from dpmcmc.rehearsal.trials import Rehearsal, Way, rehearse
+from dpmcmc.private import Records, Tape
+from dpmcmc.rehearsal.bounds import best_bound
+from dpmcmc.rehearsal.declared import covariates_for
+from dpmcmc.rehearsal.simulate import (
+    Covariates,
+    simulate_records,
+    without_preparation,
+)
+from dpmcmc.rehearsal.trials import Rehearsal, Way, rehearse, tempered_start
+from dpmcmc.rehearsal.ways import BOUNDS, bounded, is_control, named, open_ways
 from dpmcmc.run import Precision
 from dpmcmc.starts import find_start
-from dpmcmc.surrogates import ControlVariates, check_release
-from dpmcmc.variational import Plan, Start, Variational, check_start
+from dpmcmc.variational import Plan, Start, Variational
 
 __all__ = ["Choice", "choose", "sample_automatically"]
 
 _SHARE, _SHARE_OF_FEW, _FEW = 0.1, 0.25, 50_000
 """The part of the budget that finds a start, which is harder with few records."""
 
-_CONTROL_SHARE = 0.9
-"""The part of what is left for control variates; bits need little beside them."""
-
-_STEPS = 3000
-"""Steps of a way without control variates; the clip is what the budget allows then."""
-
-_SHORT = 0.8
-"""Moves of such a way, in deviations of the start."""
-
 _USABLE = 0.5
-_TRIED_GRID, _TRIED = Grid(0.01), 4096
-"""Any grid and number: with them a model is asked whether a way to clip suits it."""
+"""How far off the mean of a usable posterior may be, in posterior deviations."""
+
+_LOOKED_AT = 2**17
+"""Most simulated records that are looked at to choose a bound."""
+
+_TEMPERED = ", tempered to "
+_LEAST_TEMPERED = 10
 
 
 @dataclass(frozen=True)
@@ -135,7 +129,7 @@ def sample_automatically(
     chosen = _chosen(task, found, choice.settings)
     certificate = check_privately(chosen, delta=delta, epsilon=epsilon)
     posterior = run_certified(chosen, certificate, custody)
-    return replace(posterior, settings={**posterior.settings, "choice": str(choice)})
+    return _with_choice(posterior, choice)
 
 
 def choose(
@@ -215,7 +209,7 @@ def _task(
     share = _SHARE if len(records) >= _FEW else _SHARE_OF_FEW
     start = Variational(share=share, delta=share * delta)
     fit = start.plan(len(records), delta, epsilon)
-    ways = _open_ways(model, records, fit, delta, epsilon, dtype)
+    ways = open_ways(model, records, fit, delta, epsilon, dtype)
     task = _Task(settings, model, records, dtype, delta, epsilon, fit, ways)
     # Refuse now what would be refused once the start has been spent.
     size = sum(int(np.size(leaf)) for leaf in jax.tree.leaves(model.initial))
@@ -237,60 +231,32 @@ def _chosen(task: _Task, start: Start, told: Mapping[str, Any]) -> Settings:
         records=task.records,
         preparation=None,
         plate=None,
-        start=start,
+        start=tempered_start(start, len(task.records), told.get("tempering")),
         **told,
     )
 
 
-def _open_ways(
-    model: Model, records: Records, fit: Plan, delta: float, epsilon: float, dtype: str
-) -> dict[str, Way]:
-    """Every way that the model is fit for, by name; `InputError` if there is none."""
-    try:
-        with jax.enable_x64(dtype == "float64"):
-            start = jax.tree.map(np.asarray, model.initial)
-            check_model(model, start, records.shape_of_one(dtype))
-        check_start(model, records, fit, dtype)
-    except InputError as problem:
-        raise InputError(
-            f"{str(problem).rstrip('.')}; so nothing can be chosen for you. Give "
-            "proposal and clip (and start, if it is not the model's initial point)."
-        ) from None
-    control = ControlVariates(share=_CONTROL_SHARE)
-    size = sum(int(np.size(leaf)) for leaf in jax.tree.leaves(model.initial))
-    ways: dict[str, Way] = {}
-    if _fits(
-        lambda: check_release(
-            model, records, control.plan(len(records), size, delta, epsilon), dtype
-        )
-    ):
-        ways["control variates"] = {"control": control}
-    clippings: dict[str, Clipping] = {
-        "shrinking": Shrinking(),
-        "conditional centring": ConditionalCentring(),
-        "model correction": ModelCorrection(),
-        "plain clipping": PlainClipping(),
-    }
-    one_record = records.shape_of_one(dtype)
-    for name, clipping in clippings.items():
-        suits = partial(clipping.influence, model, one_record, _TRIED_GRID, _TRIED)
-        if _fits(suits):
-            ways[name] = partial(_short_walk, clipping)
-    return ways
+def _told(task: _Task, name: str, found: Start | None) -> Mapping[str, Any]:
+    """What a way gives to `sample`, by its name, which says bound and tempering too."""
+    way, _, number = name.partition(_TEMPERED)
+    if not number:
+        return _settings(bounded(task.ways, way), found)
+    tempering = float(number)
+    start = None
+    if found is not None:
+        start = tempered_start(found, len(task.records), tempering)
+    return {**_settings(bounded(task.ways, way), start), "tempering": tempering}
 
 
-def _short_walk(clipping: Clipping, start: Start) -> dict[str, Any]:
-    """A walk with moves about as long as the posterior is wide: few are clipped."""
-    proposal = RandomWalk(_SHORT**2 * start.covariance)
-    return {"clipping": clipping, "steps": _STEPS, "proposal": proposal}
-
-
-def _fits(attempt: Callable[[], object]) -> bool:
-    try:
-        attempt()
-    except InputError:
-        return False
-    return True
+def _with_choice(posterior: Posterior, choice: Choice) -> Posterior:
+    """The posterior with the choice beside it, and in its notes if it was blind."""
+    settings = {**posterior.settings, "choice": str(choice)}
+    statement = posterior.statement
+    if choice.rehearsal is None:
+        note = f"how to run was chosen without a rehearsal. Way: {choice.way}; "
+        note += f"{choice.reason}."
+        statement = replace(statement, notes=(*statement.notes, note))
+    return replace(posterior, settings=settings, statement=statement)
 
 
 def _kept_choice(task: _Task, found: Start, custody: Custody) -> Choice | None:
@@ -300,65 +266,116 @@ def _kept_choice(task: _Task, found: Start, custody: Custody) -> Choice | None:
         return None
     way = str(kept["way"])
     reason = "as chosen before the run was broken off"
-    told = _settings(task.ways[way], found)
-    return Choice(way, told, tuple(task.ways), reason, None)
+    return Choice(way, _told(task, way, found), tuple(task.ways), reason, None)
 
 
 def _choose(task: _Task, found: Start | None, covariates: Covariates) -> Choice:
     """Rehearse the open ways, at the start if there is one, and take the best."""
-    ways, names = task.ways, tuple(task.ways)
+    names = tuple(task.ways)
     theta = task.model.initial if found is None else found.mean
-    unable = _cannot_simulate(task.model, theta, covariates)
+    one_record = task.records.shape_of_one(task.dtype)
+    given, said, unable = covariates_for(task.model, one_record, theta, covariates)
     if unable is not None:
-        first = names[0]
-        told = _settings(ways[first], found)
-        return Choice(first, told, names, f"not rehearsed: {unable}", None)
+        return _blind(task, found, unable)
     try:
-        rehearsal = _rehearsed(task, found, theta, covariates)
-    except Exception as problem:  # the start is spent: go on as if without a simulator
-        told = _settings(ways[names[0]], found)
-        reason = f"not rehearsed: the rehearsal failed with {type(problem).__name__}"
-        return Choice(names[0], told, names, reason, None)
-    best = rehearsal.best
-    trial = next(one for one in rehearsal.trials if one.name == best)
-    reason = f"the smallest error of {len(names)} ways on simulated records"
-    if not trial.is_usable:
+        names = _screened(task, found, theta, given)
+        rehearsal = _rehearsed(task, found, theta, given, names)
+        best = rehearsal.best
+        trial = next(one for one in rehearsal.trials if one.name == best)
+        reason = f"the smallest error of {len(names)} ways on simulated records{said}"
+        if trial.is_usable:
+            return Choice(best, _told(task, best, found), names, reason, rehearsal)
         advice = _advice(trial.error, len(task.records), task.epsilon)
-        reason = f"{reason}, but {advice}"
-        with contextlib.suppress(UserWarning):  # where warnings are errors
-            warnings.warn(advice, stacklevel=4)
-    return Choice(best, _settings(ways[best], found), names, reason, rehearsal)
+        cooler = _tempered(task, found, theta, given, best, trial.error)
+    except Exception as problem:  # the start is spent: go on as if without a simulator
+        return _blind(
+            task, found, f"the rehearsal failed with {type(problem).__name__}"
+        )
+    if cooler is not None:
+        best, rehearsal = cooler
+        advice += f". So it runs {best} of {len(task.records):,} records"
+    with contextlib.suppress(UserWarning):  # where warnings are errors
+        warnings.warn(advice, stacklevel=4)
+    told = _told(task, best, found)
+    return Choice(best, told, names, f"{reason}, but {advice}", rehearsal)
+
+
+def _blind(task: _Task, found: Start | None, why: str) -> Choice:
+    """The first way, with what that means."""
+    names = tuple(task.ways)
+    reason = (
+        f"not rehearsed: {why}. So nobody knows how many records are cut short, or how "
+        "far the posterior is off by it"
+    )
+    return Choice(names[0], _told(task, names[0], found), names, reason, None)
+
+
+def _screened(
+    task: _Task, found: Start | None, theta: Any, covariates: Covariates
+) -> tuple[str, ...]:
+    """The names of the ways, those of control variates with the bound that is best."""
+    names = tuple(task.ways)
+    if found is None or not any(map(is_control, names)):
+        return names
+    count = min(len(task.records), _LOOKED_AT)
+    table = simulate_records(task.model, theta, count, covariates, 1)
+    plain = without_preparation(task.model)
+    screened = []
+    for name in names:
+        if is_control(name):
+            control = _settings(task.ways[name], found)["control"]
+            left = task.epsilon - found.epsilon, task.delta - found.delta
+            plan = control.plan(
+                len(task.records), len(found.covariance), left[1], left[0]
+            )
+            best = best_bound(plain, table, theta, found.covariance, plan, BOUNDS)
+            name = named(name, best)  # noqa: PLW2901
+        screened.append(name)
+    return tuple(screened)
 
 
 def _rehearsed(
-    task: _Task, found: Start | None, theta: Any, covariates: Covariates
+    task: _Task,
+    found: Start | None,
+    theta: Any,
+    covariates: Covariates,
+    names: tuple[str, ...],
+    tempering: float | None = None,
 ) -> Rehearsal:
-    """Try every open way on records simulated at ``theta``."""
+    """Try ways on records simulated at ``theta``."""
     return rehearse(
         task.model,
         records=len(task.records),
         delta=task.delta,
         ways={
-            name: partial(_with_budget, task.epsilon, way)
-            for name, way in task.ways.items()
+            name: partial(_with_budget, task.epsilon, bounded(task.ways, name))
+            for name in names
         },
         theta=theta,
         covariates=covariates,
         shape=None if found is None else found.covariance,
         fit=task.fit,
+        tempering=tempering,
         progress=False,
     )
 
 
-def _cannot_simulate(model: Model, theta: Any, covariates: Covariates) -> str | None:
-    """Why records like the sensitive ones cannot be simulated, or None."""
-    if model.simulate is None:
-        return "the model has no simulator"
-    try:
-        simulate_records(model, theta, 2, covariates, 0)
-    except InputError:
-        return "covariates were not given, or are not like those of the model"
-    return None
+def _tempered(
+    task: _Task,
+    found: Start | None,
+    theta: Any,
+    covariates: Covariates,
+    best: str,
+    error: float,
+) -> tuple[str, Rehearsal] | None:
+    """The best way again, tempered by as much as its error asks for, if that serves."""
+    number = round(len(task.records) * min(_USABLE / error, 1.0) ** 2 / 2)
+    if number < _LEAST_TEMPERED:
+        return None
+    again = _rehearsed(task, found, theta, covariates, (best,), float(number))
+    name = f"{best}{_TEMPERED}{number}"
+    trial = replace(again.trials[0], name=name)
+    return (name, replace(again, trials=(trial,))) if trial.is_usable else None
 
 
 def _advice(error: float, records: int, epsilon: float) -> str:

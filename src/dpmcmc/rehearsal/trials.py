@@ -7,7 +7,7 @@ be said about it: how many records are clipped, how far the posterior is off.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -30,9 +30,9 @@ from dpmcmc.rehearsal.simulate import (
 )
 from dpmcmc.summary import summarise
 from dpmcmc.tracing import show_shapes
-from dpmcmc.variational import Plan, fit_start
+from dpmcmc.variational import Plan, Start, fit_start
 
-__all__ = ["Rehearsal", "Trial", "Way", "rehearse"]
+__all__ = ["Rehearsal", "Trial", "Way", "rehearse", "tempered_start"]
 
 Way = Mapping[str, Any] | Callable[[Any], Mapping[str, Any]]
 """What `sample` is to be given, or what makes it of a start."""
@@ -151,6 +151,7 @@ def rehearse(
     fit: Plan | None = None,
     repeats: int = 1,
     seed: int = 0,
+    tempering: float | None = None,
     reference_steps: int = _REFERENCE_STEPS,
     progress: bool = True,
 ) -> Rehearsal:
@@ -185,6 +186,9 @@ def rehearse(
         How many tables of records to simulate, each tried in every way.
     seed
         Makes the records and the reference repeatable; private trials are not.
+    tempering
+        How many records the likelihood is to count for, in every way and in the
+        reference; all unless given.
     reference_steps
         Steps of each of the reference's two chains.
     progress
@@ -213,20 +217,32 @@ def rehearse(
         for repeat in range(repeats):
             table = simulate_records(model, point, records, covariates, seed + repeat)
             width = _shape(plain, table, point) if shape is None else shape
+            if tempering is not None:
+                width = width * (records / tempering)
             reference = _reference(
-                plain, table, point, width, seed + repeat, reference_steps
+                plain, table, point, width, seed + repeat, reference_steps, tempering
             )
             bar(1)
             start = point
             if fit is not None:
-                start = fit_start(plain, Records(table), fit, Tape.fresh())
+                fitted = fit_start(plain, Records(table), fit, Tape.fresh())
+                start = tempered_start(fitted, records, tempering)
             for name, way in ways.items():
-                settings = way(start) if callable(way) else way
+                settings = dict(way(start) if callable(way) else way)
+                if tempering is not None:
+                    settings["tempering"] = tempering
                 trials.append(
                     _try(name, plain, table, settings, delta, start, reference)
                 )
                 bar(1)
     return Rehearsal(records, tuple(trials), reference)
+
+
+def tempered_start(start: Start, records: int, tempering: float | None) -> Start:
+    """A start with the shape that the posterior has if it is tempered."""
+    if tempering is None:
+        return start
+    return replace(start, covariance=start.covariance * (records / tempering))
 
 
 def _shape(model: Model, table: Any, theta: Any) -> np.ndarray:
@@ -251,7 +267,13 @@ def _shape(model: Model, table: Any, theta: Any) -> np.ndarray:
 
 
 def _reference(
-    model: Model, table: Any, theta: Any, shape: np.ndarray, seed: int, steps: int
+    model: Model,
+    table: Any,
+    theta: Any,
+    shape: np.ndarray,
+    seed: int,
+    steps: int,
+    tempering: float | None,
 ) -> Posterior:
     walk = RandomWalk(best_scale(len(shape)) ** 2 * shape)
     settings = Settings(
@@ -260,6 +282,7 @@ def _reference(
         steps=steps,
         proposal=Adaptive(walk),
         start=theta,
+        tempering=tempering,
         chains=2,
         progress=False,
     )

@@ -1,0 +1,131 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""The ways that one call may choose from: each is an entry, judged like the others."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+
+from dpmcmc.clipping import (
+    Clipping,
+    ConditionalCentring,
+    ModelCorrection,
+    PlainClipping,
+    Shrinking,
+)
+from dpmcmc.errors import InputError
+from dpmcmc.model import Model, check_model
+from dpmcmc.private import Grid, Records
+from dpmcmc.proposals import RandomWalk
+from dpmcmc.rehearsal.trials import Way
+from dpmcmc.surrogates import ControlVariates, check_release
+from dpmcmc.variational import Plan, Start, check_start
+
+__all__ = ["BOUNDS", "bounded", "is_control", "named", "open_ways"]
+
+BOUNDS = (2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0)
+"""Bounds on gradients that control variates may have, in units of √d."""
+
+_SHARE = 0.9
+"""The part of what is left for control variates; bits need little beside them."""
+
+_ROUNDS = 3
+
+_STEPS = 3000
+"""Steps of a way without control variates; the clip is what the budget allows then."""
+
+_SHORT = 0.8
+"""Moves of such a way, in deviations of the start."""
+
+_TRIED_GRID, _TRIED = Grid(0.01), 4096
+"""Any grid and number: with them a model is asked whether a way to clip suits it."""
+
+_CONTROL = "control variates"
+_BOUND = ", c_g = "
+
+
+def open_ways(
+    model: Model, records: Records, fit: Plan, delta: float, epsilon: float, dtype: str
+) -> dict[str, Way]:
+    """Every way that the model is fit for, by name; the first is the safest.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    try:
+        with jax.enable_x64(dtype == "float64"):
+            start = jax.tree.map(np.asarray, model.initial)
+            check_model(model, start, records.shape_of_one(dtype))
+        check_start(model, records, fit, dtype)
+    except InputError as problem:
+        raise InputError(
+            f"{str(problem).rstrip('.')}; so nothing can be chosen for you. Give "
+            "proposal and clip (and start, if it is not the model's initial point)."
+        ) from None
+    control = ControlVariates(share=_SHARE)
+    size = sum(int(np.size(leaf)) for leaf in jax.tree.leaves(model.initial))
+    ways: dict[str, Way] = {}
+    if _fits(
+        lambda: check_release(
+            model, records, control.plan(len(records), size, delta, epsilon), dtype
+        )
+    ):
+        in_rounds = replace(control, rounds=_ROUNDS)
+        ways[f"{_CONTROL} in {_ROUNDS} rounds"] = {"control": in_rounds}
+        ways[_CONTROL] = {"control": control}
+    clippings: dict[str, Clipping] = {
+        "shrinking": Shrinking(),
+        "conditional centring": ConditionalCentring(),
+        "model correction": ModelCorrection(),
+        "plain clipping": PlainClipping(),
+    }
+    one_record = records.shape_of_one(dtype)
+    for name, clipping in clippings.items():
+        suits = partial(clipping.influence, model, one_record, _TRIED_GRID, _TRIED)
+        if _fits(suits):
+            ways[name] = partial(_short_walk, clipping)
+    return ways
+
+
+def is_control(name: str) -> bool:
+    """Whether a way has control variates."""
+    return name.startswith(_CONTROL)
+
+
+def named(name: str, bound: float) -> str:
+    """The name of a way of control variates with a bound on gradients."""
+    return f"{name}{_BOUND}{bound:g}√d"
+
+
+def bounded(ways: Mapping[str, Way], name: str) -> Way:
+    """The way of that name, with the bound on gradients that it says, if it does.
+
+    A bound changes no cost: the noise is in units of it.
+    """
+    way, _, bound = name.partition(_BOUND)
+    found = ways[way]
+    if not bound:
+        return found
+    assert not callable(found)
+    multiple = float(bound.removesuffix("√d"))
+    return {"control": replace(found["control"], gradient_bound=multiple)}
+
+
+def _short_walk(clipping: Clipping, start: Start) -> dict[str, Any]:
+    """A walk with moves about as long as the posterior is wide: few are clipped."""
+    proposal = RandomWalk(_SHORT**2 * start.covariance)
+    return {"clipping": clipping, "steps": _STEPS, "proposal": proposal}
+
+
+def _fits(attempt: Callable[[], object]) -> bool:
+    try:
+        attempt()
+    except InputError:
+        return False
+    return True
