@@ -61,8 +61,8 @@ def _parts(posterior: Posterior, parts: Sequence[Part]) -> list[str]:
             [
                 paragraph(
                     "Each bar is what that part would cost by itself. Privacy costs "
-                    "do not add up like money: together the parts cost less than the "
-                    "sum of their bars.",
+                    "do not add up like money: together the parts never cost more "
+                    "than the sum of their bars, and mostly less.",
                     "note",
                 )
             ]

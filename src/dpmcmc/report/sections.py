@@ -213,7 +213,7 @@ def pairs(posterior: Posterior, shown: Sequence[Coordinate]) -> Section:
         [
             paragraph(
                 "Each point is a draw of two parameters at once. In a round cloud the "
-                "one says nothing about the other; in a slanted one they are tied to "
+                "one says little about the other; in a slanted one they are tied to "
                 "each other, which the table, one parameter at a time, cannot show. "
                 f"Dotted lines are the means. {which}"
             ),
