@@ -222,7 +222,9 @@ class RunFolder:
         try:
             return Posterior.load(path)
         except InputError as error:
-            raise FileError(str(error)) from None
+            raise FileError(
+                f"{error} A run makes it again from its parts (--resume)."
+            ) from None
 
     def discard(self) -> None:
         """Take back a folder whose run never began, so that it can be used again.

@@ -7,7 +7,6 @@ in a Python file, of which `load_study` reads one object.
 """
 
 import hashlib
-import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -126,13 +125,16 @@ def load_study(place: str) -> LoadedStudy:
     path = Path(file)
     if not path.is_file():
         raise FileError(f"there is no file {path}. Give the file of the model.")
+    if path.suffix != ".py":
+        raise FileError(f"{path} is no Python file. Give one that ends in .py.")
     try:
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        source = path.read_bytes()
     except OSError as error:
         raise FileError(
             f"{path} cannot be read ({error.strerror}). Get leave to read it."
         ) from None
-    found = getattr(_module(path), name, None)
+    digest = hashlib.sha256(source).hexdigest()
+    found = getattr(_module(path, source), name, None)
     if found is None:
         raise FileError(f"{path} has no {name!r}. Name the model that it holds.")
     if isinstance(found, Study):
@@ -145,18 +147,18 @@ def load_study(place: str) -> LoadedStudy:
     return LoadedStudy(Study(found), place, digest)
 
 
-def _module(path: Path) -> ModuleType:
-    """Run a Python file, with its folder among the places to import from."""
-    name = f"study of {path.stem}"  # which no import statement can name
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise FileError(f"{path} is no Python file. Give one that ends in .py.")
-    module = importlib.util.module_from_spec(spec)
+def _module(path: Path, source: bytes) -> ModuleType:
+    """Run Python code, with its folder among the places to import from.
+
+    What is run is what was hashed: no cache of the compiled file comes between.
+    """
+    module = ModuleType(f"study of {path.stem}")  # which no import statement can name
+    module.__file__ = str(path)
     folder = str(path.resolve().parent)
     sys.path.insert(0, folder)
-    sys.modules[name] = module  # dataclasses look for their module there
+    sys.modules[module.__name__] = module  # dataclasses look for their module there
     try:
-        spec.loader.exec_module(module)
+        exec(compile(source, path, "exec"), module.__dict__)
     except InputError as problem:
         raise FileError(f"{path} cannot be run: {problem}") from None
     except (Exception, SystemExit) as problem:

@@ -1,0 +1,139 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""Small jobs that the tests of the workflow and of the command line share."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpmcmc.errors import InputError
+from dpmcmc.ledger import Ledger
+from dpmcmc.private import acceptance
+from dpmcmc.workflow import Job, Outcome, Question, run
+
+RECORDS = 200
+
+MODEL = """\
+import dpmcmc
+
+model = dpmcmc.Model(
+    log_likelihood=lambda theta, record: -0.5 * (record["x"] - theta["mean"]) ** 2,
+    log_prior=lambda theta: -0.005 * theta["mean"] ** 2,
+    initial={"mean": 0.0},
+)
+number = 3
+"""
+
+STEPS, CHUNK = 40, 4
+"""A run of ten chunks."""
+
+
+class DeclinedError(InputError):
+    """What somebody raises who is asked and does not want it."""
+
+
+def yes(question: Question) -> None:
+    """Spend it."""
+
+
+def no(question: Question) -> None:
+    raise DeclinedError("no.")
+
+
+def make_study(folder: Path) -> None:
+    """Write a model, a table, and a ledger that holds many runs."""
+    (folder / "model.py").write_text(MODEL)
+    values = np.random.default_rng(5).normal(1.0, 1.0, RECORDS)
+    lines = [f"{value:.6f},{place}" for place, value in enumerate(values)]
+    (folder / "people.csv").write_text("\n".join(["x,z", *lines]) + "\n")
+    register(folder)
+
+
+def register(folder: Path, name: str = "people", **changes: Any) -> None:
+    settings: dict[str, Any] = {
+        "records": RECORDS,
+        "epsilon": 3.0,
+        "delta": 1e-5,
+        "spenders": ["ana", "bo"],
+        **changes,
+    }
+    with Ledger.open(folder / "study.db") as ledger:
+        ledger.register(name, **settings)
+
+
+def job_in(folder: Path, **changes: Any) -> Job:
+    """A job on the study of a folder, charged to its ledger."""
+    settings: dict[str, Any] = {
+        "model": f"{folder}/model.py:model",
+        "data": str(folder / "people.csv"),
+        "epsilon": None,
+        "delta": 1e-6,
+        "clip": 0.01,
+        "steps": STEPS,
+        "scale": 0.3,
+        "chunk": CHUNK,
+        "ledger": str(folder / "study.db"),
+        "dataset": "people",
+        "spender": "ana",
+        **changes,
+    }
+    return Job(**settings)
+
+
+def without_ledger(folder: Path, **changes: Any) -> Job:
+    nothing = {"ledger": None, "dataset": None, "spender": None}
+    return job_in(folder, **nothing, **changes)
+
+
+def run_in(folder: Path, **changes: Any) -> Outcome:
+    return run(job_in(folder, **changes), folder / "run", ask=yes, progress=False)
+
+
+def entries(folder: Path) -> list[str]:
+    """The kinds of all entries of a folder's ledger."""
+    with Ledger.open(folder / "study.db", create=False) as ledger:
+        return [entry.kind for entry in ledger.entries()]
+
+
+def steps_of(outcome: Outcome) -> int:
+    posterior = outcome.posterior
+    return posterior.accepted.shape[1] + posterior.warmup_accepted.shape[1]
+
+
+class Died(BaseException):
+    """Stands for a process that dies at a known moment."""
+
+
+@contextmanager
+def dying(patch: Any, where: Any, name: str, *, at: int) -> Iterator[None]:
+    """Let a method raise `Died` when it is called for the ``at``-th time."""
+    original, calls = getattr(where, name), []
+
+    def called(*given: Any, **named: Any) -> Any:
+        calls.append(None)
+        if len(calls) == at:
+            raise Died
+        return original(*given, **named)
+
+    with patch.context() as inside:
+        inside.setattr(where, name, called)
+        yield
+
+
+@contextmanager
+def counted(patch: Any) -> Iterator[list[None]]:
+    """Count how often the records are opened."""
+    opened: list[None] = []
+    with patch.context() as inside:
+        for name in ("open_records", "open_on_host"):
+            original = getattr(acceptance, name)
+
+            def calls(*given: Any, original: Any = original, **named: Any) -> Any:
+                opened.append(None)
+                return original(*given, **named)
+
+            inside.setattr(acceptance, name, calls)
+        yield opened
