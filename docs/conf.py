@@ -7,12 +7,17 @@ import sys
 from importlib.metadata import version as version_of
 from pathlib import Path
 
+from jupyter_client.connect import ConnectionFileMixin
+
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
 # Kernels that run examples find the commands of this environment, and do not repeat
 # what ArviZ and tqdm have to say about themselves.
 os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
 os.environ["PYTHONWARNINGS"] = "ignore:IProgress not found,ignore::FutureWarning"
+
+# Kernels are spoken to through files, not through ports of the machine.
+ConnectionFileMixin.transport.default_value = "ipc"
 
 project = "dpmcmc"
 author = "The dpmcmc authors"

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 
 from dpmcmc.models import logistic_regression
 from dpmcmc.preparation import Clamp, Copy, Log, Preparation, Scale, Stack
+from dpmcmc.workflow import Study
 
 # Bounds are public: they come from what the columns mean, not from the table.
 LOG_INCOME = (jnp.log(5_000).item(), jnp.log(200_000).item())
@@ -39,3 +40,6 @@ def covariates(key: jax.Array) -> dict[str, jax.Array]:
         ]
     )
     return {"x": x, "y": jnp.zeros(())}
+
+
+study = Study(model, covariates=covariates)
