@@ -41,16 +41,16 @@ def logistic(count: int, seed: int) -> Problem:
 
 
 def few_events(count: int, seed: int) -> Problem:
-    """Logistic regression in which about one record in two hundred is an event."""
+    """Logistic regression in which about one record in fifty is an event."""
     generator = np.random.default_rng(seed)
-    x = generator.uniform(-1, 1, (count, 2)).astype(np.float32)
-    y = _bernoulli(generator, x @ np.array([0.7, -0.7]) - 5.4)
+    x = generator.uniform(-1, 1, (count, 1)).astype(np.float32)
+    y = _bernoulli(generator, 0.8 * x[:, 0] - 4.0)
 
     def covariates(key: jax.Array) -> Any:
-        return {"x": jax.random.uniform(key, (2,), minval=-1, maxval=1), "y": 0.0}
+        return {"x": jax.random.uniform(key, (1,), minval=-1, maxval=1), "y": 0.0}
 
-    model = models.logistic_regression(2, norm=2.0)
-    start = {"coefficients": np.zeros(2), "intercept": np.float64(-5.0)}
+    model = models.logistic_regression(1, norm=1.0)
+    start = {"coefficients": np.zeros(1), "intercept": np.float64(-3.5)}
     return Problem(replace(model, initial=start), {"x": x, "y": y}, covariates)
 
 
@@ -69,7 +69,7 @@ def mixture_of_three(count: int, seed: int) -> Problem:
     part = generator.choice(3, count, p=[0.3, 0.4, 0.3])
     centre, sd = np.array([-4.0, 0.0, 4.0])[part], np.array([0.8, 1.0, 0.8])[part]
     x = (centre + sd * generator.standard_normal(count)).astype(np.float32)
-    return Problem(models.mixture((-8.0, 8.0), 3), {"x": x})
+    return Problem(models.mixture((-8.0, 8.0), components=3), {"x": x})
 
 
 def linear(count: int, seed: int) -> Problem:

@@ -85,6 +85,7 @@ class Row:
     start_share: float = 0.2
     share: float = 0.9
     gradient_bound: float | None = None
+    rounds: int = 1
 
 
 ROWS = {
@@ -95,18 +96,26 @@ ROWS = {
     "mixture-6": Row("paper's mixture", mixture, 1_000_000, 1.0),
     "mixture-5": Row("paper's mixture", mixture, 100_000, 1.0, gradient_bound=8.0),
     # scores of a normal law with known covariance have no heavy tails
-    "normal": Row("normal mean, d = 10", normal_mean, 100_000, 2.0, gradient_bound=2.3),
-    "linear": Row("linear, d = 5", linear, 100_000, 1.0),
-    "linear-3": Row("linear, d = 5", linear, 100_000, 3.0),
-    "student": Row("linear, t₅ noise", student, 100_000, 3.0),
-    "poisson": Row("Poisson, d = 5", poisson, 100_000, 1.0),
+    "normal": Row(
+        "normal mean, d = 10", normal_mean, 100_000, 2.0, gradient_bound=2.3, rounds=3
+    ),
+    "linear": Row("linear, d = 5", linear, 100_000, 1.0, gradient_bound=6.0),
+    "linear-3": Row("linear, d = 5", linear, 100_000, 3.0, gradient_bound=8.0),
+    "student": Row("linear, t₅ noise", student, 100_000, 3.0, gradient_bound=12.0),
+    "poisson": Row("Poisson, d = 5", poisson, 100_000, 1.0, gradient_bound=5.0),
     "negative-binomial": Row(
-        "negative binomial, d = 5", negative_binomial, 100_000, 1.0
+        "negative binomial, d = 5",
+        negative_binomial,
+        100_000,
+        1.0,
+        gradient_bound=8.0,
     ),
     "hierarchical": Row("hierarchical, 8 groups", hierarchical, 100_000, 1.0),
-    "survival": Row("Weibull survival, d = 4", survival, 100_000, 1.0),
+    "survival": Row(
+        "Weibull survival, d = 4", survival, 100_000, 1.0, gradient_bound=6.0
+    ),
     "mixture-of-three": Row("mixture of three, d = 8", mixture_of_three, 100_000, 3.0),
-    "few-events": Row("few events, d = 3", few_events, 2000, 8.0, 0.3, 0.8),
+    "few-events": Row("few events, d = 2", few_events, 2000, 8.0, 0.3, 0.8, 6.0),
 }
 
 
@@ -118,7 +127,9 @@ def told(row: Row, problem: Problem, records: Records) -> Posterior:
         delta=DELTA,
         steps=STEPS,
         start=Variational(share=row.start_share),
-        control=ControlVariates(share=row.share, gradient_bound=row.gradient_bound),
+        control=ControlVariates(
+            share=row.share, gradient_bound=row.gradient_bound, rounds=row.rounds
+        ),
         progress=False,
     )
 

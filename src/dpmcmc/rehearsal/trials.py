@@ -6,6 +6,7 @@ Nothing here reads a sensitive record, so that it costs no privacy, and everythi
 be said about it: how many records are clipped, how far the posterior is off.
 """
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -300,9 +301,11 @@ def _try(
 ) -> Trial:
     given = {"start": start, "progress": False, **settings}
     epsilon = given.pop("epsilon", None)
-    posterior = run_privately(
-        Settings(model, table, **given), delta=delta, epsilon=epsilon
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of records nobody has
+        posterior = run_privately(
+            Settings(model, table, **given), delta=delta, epsilon=epsilon
+        )
     mine, theirs = posterior.summary(), summarise(reference.draws)
     return Trial(
         name=name,

@@ -66,7 +66,8 @@ class Surrogate:
     @property
     def covariance(self) -> np.ndarray:
         """The covariance of the surrogate posterior, in the coordinates of θ."""
-        return self.factor @ np.linalg.solve(self.precision, self.factor.T)
+        root = np.linalg.solve(np.linalg.cholesky(self.precision), self.factor.T)
+        return root.T @ root  # symmetric however ill-conditioned
 
     @property
     def distance(self) -> float:
