@@ -10,8 +10,10 @@ import pytest
 import dpmcmc
 from dpmcmc import InputError, SufficientStatistics, Variational, models
 from dpmcmc.accounting import certify_epsilon
+from dpmcmc.explicit import Settings, check_privately
 from dpmcmc.private import Records, Tape
 from dpmcmc.surrogates import release_statistics
+from dpmcmc.variational import Start
 
 
 def normal_run(**given):
@@ -49,8 +51,21 @@ def test_a_run_on_sums_asks_nothing_and_says_so():
 
 
 def test_more_steps_cost_nothing():
-    short, long = (normal_run(steps=steps)[0] for steps in (100, 2000))
-    assert short.statement.epsilon == long.statement.epsilon
+    model = models.normal((-9, 11), sd=2.0)
+    short, long = (
+        check_privately(
+            Settings(
+                model,
+                {"x": np.zeros(3000)},
+                control=SufficientStatistics(),
+                steps=steps,
+            ),
+            delta=1e-6,
+            epsilon=2.0,
+        ).statement
+        for steps in (100, 100_000)
+    )
+    assert short.epsilon == long.epsilon
 
 
 def test_no_record_is_read_after_the_release():
@@ -193,3 +208,13 @@ def test_a_released_sum_can_be_had_by_itself():
     sums = release_statistics(model, Records({"x": x}), plan, Tape.fresh())
     count = float(sums.told.noisy.total[0]) + 500
     assert abs(count - 300) < 7 * plan.deviation
+
+
+def test_a_start_that_was_found_before_is_paid_for_besides():
+    """As in one call, where statistics are one way among several."""
+    start = Start({"mean": np.float32(1.0)}, np.eye(1), 0.5, 1e-7, "a start")
+    posterior, _, model = normal_run(start=start, steps=100)
+    plan = SufficientStatistics().plan(model.statistics, 3000, 9e-7, 1.5)
+    spent = certify_epsilon(plan.event, 9e-7).epsilon + 0.5
+    np.testing.assert_allclose(posterior.statement.epsilon, spent, rtol=1e-3)
+    assert posterior.statement.epsilon <= 2.0
