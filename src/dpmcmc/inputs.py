@@ -92,7 +92,7 @@ def _own(
             f"plate is {plate!r}, but the model is a dpmcmc.Model, which states one "
             "record at a time and has no plates. Leave plate out."
         )
-    if start is not None:
+    if start is not None and start is not model.initial:  # else it is compiled anew
         _require_like(start, model.initial)
         model = replace(model, initial=start)
     if preparation is None:

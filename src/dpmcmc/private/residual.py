@@ -41,9 +41,9 @@ and have the whole shortened once more."""
 LogLikelihood = Callable[[Any, Any], Any]
 """A model's function of θ and a prepared record."""
 
-_KEPT = 6
-"""Most predictors k for which a record's derivatives are kept: beyond, reading
-k(k + 3)/2 numbers takes longer than differentiating along one direction."""
+_KEPT = 10
+"""Most predictors k for which k(k + 3)/2 derivatives of each record are kept: beyond,
+memory is saved, and every step differentiates along its own move."""
 
 
 class _Units(NamedTuple):
