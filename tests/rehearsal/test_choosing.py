@@ -14,6 +14,7 @@ from dpmcmc.posterior import Posterior
 from dpmcmc.preparation import Clamp, OneHot, Scale, Stack
 from dpmcmc.private import Records
 from dpmcmc.rehearsal import Rehearsal, Trial, automatic, simulate_records
+from dpmcmc.rehearsal.advice import best_trial
 from dpmcmc.rehearsal.bounds import best_bound
 from dpmcmc.rehearsal.declared import covariates_for, within_bounds
 from dpmcmc.rehearsal.simulate import without_preparation
@@ -148,3 +149,16 @@ def test_it_tempers_only_if_needed_and_says_so(
     if "tempered" in way:
         chosen = automatic._told(task, way, start)
         assert chosen == choice.settings
+
+
+@pytest.mark.parametrize(
+    ("errors", "best"),
+    [((0.5, 0.4, 0.3), 0), ((0.9, 0.4, 0.3), 1), ((9.0, 2.0, 0.3), 2)],
+)
+def test_errors_of_one_rehearsal_count_by_a_factor(
+    errors: tuple[float, ...], best: int
+) -> None:
+    """The order of ways is that of preference, unless one did clearly better."""
+    trials = tuple(trial(error) for error in errors)
+    nothing: Any = None
+    assert best_trial(Rehearsal(10, trials, nothing)) is trials[best]

@@ -26,6 +26,7 @@ from dpmcmc.model import Model
 from dpmcmc.posterior import Posterior
 from dpmcmc.preparation import Preparation
 from dpmcmc.private import Records, Tape
+from dpmcmc.rehearsal.advice import ALIKE, USABLE, advice_on, best_trial
 from dpmcmc.rehearsal.bounds import best_bound
 from dpmcmc.rehearsal.declared import covariates_for
 from dpmcmc.rehearsal.simulate import (
@@ -34,7 +35,14 @@ from dpmcmc.rehearsal.simulate import (
     without_preparation,
 )
 from dpmcmc.rehearsal.trials import Rehearsal, Way, rehearse, tempered_start
-from dpmcmc.rehearsal.ways import BOUNDS, bounded, is_control, named, open_ways
+from dpmcmc.rehearsal.ways import (
+    BOUNDS,
+    bounded,
+    is_control,
+    named,
+    open_ways,
+    safest,
+)
 from dpmcmc.run import Precision
 from dpmcmc.starts import find_start
 from dpmcmc.variational import Plan, Start, Variational
@@ -43,9 +51,6 @@ __all__ = ["Choice", "choose", "sample_automatically"]
 
 _SHARE, _SHARE_OF_FEW, _FEW = 0.1, 0.25, 50_000
 """The part of the budget that finds a start, which is harder with few records."""
-
-_USABLE = 0.5
-"""How far off the mean of a usable posterior may be, in posterior deviations."""
 
 _LOOKED_AT = 2**17
 """Most simulated records that are looked at to choose a bound."""
@@ -280,13 +285,15 @@ def _choose(task: _Task, found: Start | None, covariates: Covariates) -> Choice:
     try:
         names = _screened(task, found, theta, given)
         rehearsal = _rehearsed(task, found, theta, given, names)
-        best = rehearsal.best
-        trial = next(one for one in rehearsal.trials if one.name == best)
-        reason = f"the smallest error of {len(names)} ways on simulated records{said}"
+        trial = best_trial(rehearsal)
+        best = trial.name
+        reason = f"the best of {len(names)} ways on simulated records{said}"
         if trial.is_usable:
             return Choice(best, _told(task, best, found), names, reason, rehearsal)
-        advice = _advice(trial.error, len(task.records), task.epsilon)
-        cooler = _tempered(task, found, theta, given, best, trial.error)
+        advice = advice_on(trial.error, len(task.records), task.epsilon)
+        cooler = None
+        if trial.error > ALIKE * USABLE:
+            cooler = _tempered(task, found, theta, given, best, trial.error)
     except Exception as problem:  # the start is spent: go on as if without a simulator
         return _blind(
             task, found, f"the rehearsal failed with {type(problem).__name__}"
@@ -302,12 +309,12 @@ def _choose(task: _Task, found: Start | None, covariates: Covariates) -> Choice:
 
 def _blind(task: _Task, found: Start | None, why: str) -> Choice:
     """The first way, with what that means."""
-    names = tuple(task.ways)
+    names, first = tuple(task.ways), safest(task.ways)
     reason = (
         f"not rehearsed: {why}. So nobody knows how many records are cut short, or how "
         "far the posterior is off by it"
     )
-    return Choice(names[0], _told(task, names[0], found), names, reason, None)
+    return Choice(first, _told(task, first, found), names, reason, None)
 
 
 def _screened(
@@ -369,21 +376,10 @@ def _tempered(
     error: float,
 ) -> tuple[str, Rehearsal] | None:
     """The best way again, tempered by as much as its error asks for, if that serves."""
-    number = round(len(task.records) * min(_USABLE / error, 1.0) ** 2 / 2)
+    number = round(len(task.records) * min(USABLE / error, 1.0) ** 2 / 2)
     if number < _LEAST_TEMPERED:
         return None
     again = _rehearsed(task, found, theta, covariates, (best,), float(number))
     name = f"{best}{_TEMPERED}{number}"
     trial = replace(again.trials[0], name=name)
     return (name, replace(again, trials=(trial,))) if trial.is_usable else None
-
-
-def _advice(error: float, records: int, epsilon: float) -> str:
-    """What would make a budget enough, as errors fall with ε and the root of N."""
-    factor = max(error / _USABLE, 1.0)
-    return (
-        f"on simulated records the best way is off by {error:.1f} posterior "
-        "deviations: this budget does not buy a usable posterior. About "
-        f"ε = {epsilon * factor:.2g}, or N = {records * factor**2:.2g} records, or "
-        f"tempering={records / factor**2:.2g} would"
-    )

@@ -25,7 +25,7 @@ from dpmcmc.rehearsal.trials import Way
 from dpmcmc.surrogates import ControlVariates, check_release
 from dpmcmc.variational import Plan, Start, check_start
 
-__all__ = ["BOUNDS", "bounded", "is_control", "named", "open_ways"]
+__all__ = ["BOUNDS", "bounded", "is_control", "named", "open_ways", "safest"]
 
 BOUNDS = (2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0)
 """Bounds on gradients that control variates may have, in units of √d."""
@@ -45,13 +45,14 @@ _TRIED_GRID, _TRIED = Grid(0.01), 4096
 """Any grid and number: with them a model is asked whether a way to clip suits it."""
 
 _CONTROL = "control variates"
+_IN_ROUNDS = f"{_CONTROL} in {_ROUNDS} rounds"
 _BOUND = ", c_g = "
 
 
 def open_ways(
     model: Model, records: Records, fit: Plan, delta: float, epsilon: float, dtype: str
 ) -> dict[str, Way]:
-    """Every way that the model is fit for, by name; the first is the safest.
+    """Every way that the model is fit for, by name, in the order of preference.
 
     Raises
     ------
@@ -77,8 +78,8 @@ def open_ways(
         )
     ):
         in_rounds = replace(control, rounds=_ROUNDS)
-        ways[f"{_CONTROL} in {_ROUNDS} rounds"] = {"control": in_rounds}
         ways[_CONTROL] = {"control": control}
+        ways[_IN_ROUNDS] = {"control": in_rounds}
     clippings: dict[str, Clipping] = {
         "shrinking": Shrinking(),
         "conditional centring": ConditionalCentring(),
@@ -91,6 +92,11 @@ def open_ways(
         if _fits(suits):
             ways[name] = partial(_short_walk, clipping)
     return ways
+
+
+def safest(ways: Mapping[str, Way]) -> str:
+    """The way to take where nothing could be rehearsed, and a start may be far off."""
+    return _IN_ROUNDS if _IN_ROUNDS in ways else next(iter(ways))
 
 
 def is_control(name: str) -> bool:
