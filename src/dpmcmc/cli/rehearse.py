@@ -7,6 +7,7 @@ from typing import Any
 
 from dpmcmc.cli.common import Commands, add_command, show_json
 from dpmcmc.cli.tables import add_table_options, bounds_of, columns_of, levels_of
+from dpmcmc.errors import InputError
 
 __all__ = ["add"]
 
@@ -59,7 +60,12 @@ def _rehearse(chosen: argparse.Namespace) -> int:
         show_json(_values(choice))
     else:
         print(choice)
-    if chosen.plot is not None and choice.rehearsal is not None:
+    if chosen.plot is not None:
+        if choice.rehearsal is None:
+            raise InputError(
+                f"there is no picture {chosen.plot}: nothing was rehearsed "
+                f"({choice.reason.rstrip('.')})."
+            )
         from dpmcmc.report.rehearsals import (  # noqa: PLC0415 - slow to import
             plot_rehearsal,
         )

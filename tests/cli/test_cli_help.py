@@ -1,0 +1,76 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""Help that teaches, and shells that complete."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+COMMANDS = [
+    "demo",
+    "plan",
+    "rehearse",
+    "sample",
+    "report",
+    "ledger",
+    "reproduce",
+    "completion",
+]
+ACTIONS = ["register", "show", "verify", "release"]
+
+
+@pytest.mark.parametrize(
+    "words", [*COMMANDS, *(f"ledger {action}" for action in ACTIONS)]
+)
+def test_help_teaches(dpmcmc: Callable[..., Any], words: str) -> None:
+    said = dpmcmc(f"{words} --help")
+    assert said.code == 0
+    assert said.err == ""
+    _, example, examples = said.out.partition("\nexample")
+    assert example
+    assert f"dpmcmc {words}" in examples
+    assert max(map(len, said.out.splitlines())) <= 90
+
+
+def test_the_first_help_names_all_commands_and_exit_codes(
+    dpmcmc: Callable[..., Any],
+) -> None:
+    said = dpmcmc("--help")
+    assert said.code == 0
+    for word in (*COMMANDS, "Exit codes: 0, done;", "130, interrupted"):
+        assert word in said.out
+    assert max(map(len, said.out.splitlines())) <= 90
+
+
+@pytest.mark.parametrize("words", ["", "sing", "ledger", "sample", "plan --records x"])
+def test_misuse_is_told_with_the_usage(dpmcmc: Callable[..., Any], words: str) -> None:
+    said = dpmcmc(words)
+    assert said.code == 2
+    assert said.out == ""
+    assert said.err.startswith("usage: dpmcmc")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+def test_completion_knows_commands_and_options(
+    dpmcmc: Callable[..., Any], shell: str
+) -> None:
+    said = dpmcmc(f"completion {shell}")
+    assert said.code == 0
+    for word in (*COMMANDS, *ACTIONS, "resume"):
+        assert word in said.out
+
+
+def test_bash_completes(dpmcmc: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "script").write_text(dpmcmc("completion bash").out)
+    code = (
+        f"source {tmp_path}/script && complete -p dpmcmc && "
+        "COMP_WORDS=(dpmcmc ledger ver) COMP_CWORD=2 && _shtab_dpmcmc && "
+        'echo "${COMPREPLY[@]}"'
+    )
+    done = subprocess.run(
+        ["bash", "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "verify"
