@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-PEOPLE = 40_000
+PEOPLE = 60_000
 
 
 def make_people(seed: int = 2026) -> pd.DataFrame:
