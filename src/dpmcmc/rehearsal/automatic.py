@@ -284,6 +284,9 @@ def _choose(task: _Task, found: Start | None, covariates: Covariates) -> Choice:
         return _blind(task, found, unable)
     try:
         names = _screened(task, found, theta, given)
+        if said:  # covariates are a guess: prefer what a bad start hurts least
+            safe = safest(task.ways)
+            names = tuple(sorted(names, key=lambda name: not name.startswith(safe)))
         rehearsal = _rehearsed(task, found, theta, given, names)
         trial = best_trial(rehearsal)
         best = trial.name
