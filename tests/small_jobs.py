@@ -108,14 +108,16 @@ class Died(BaseException):
 
 
 @contextmanager
-def dying(patch: Any, where: Any, name: str, *, at: int) -> Iterator[None]:
-    """Let a method raise `Died` when it is called for the ``at``-th time."""
+def dying(
+    patch: Any, where: Any, name: str, *, at: int, error: type[BaseException] = Died
+) -> Iterator[None]:
+    """Let a method raise an error when it is called for the ``at``-th time."""
     original, calls = getattr(where, name), []
 
     def called(*given: Any, **named: Any) -> Any:
         calls.append(None)
         if len(calls) == at:
-            raise Died
+            raise error
         return original(*given, **named)
 
     with patch.context() as inside:

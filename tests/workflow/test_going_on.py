@@ -245,6 +245,20 @@ def test_a_start_that_was_paid_for_and_lost(
     assert entries(folder).count("charge") == 1
 
 
+@pytest.mark.parametrize("kept", [1, 2])
+def test_ctrl_c_soon_leaves_a_posterior_of_few_draws(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, kept: int
+) -> None:
+    pressed = {"at": kept + 1, "error": KeyboardInterrupt}
+    with dying(monkeypatch, RunFolder, "keep", **pressed):
+        outcome = run_in(folder)
+    assert steps_of(outcome) == kept * CHUNK
+    assert outcome.report.exists()
+    assert str(outcome.posterior)
+    assert entries(folder)[-1] == "close"
+    assert steps_of(go_on(folder)) < STEPS
+
+
 def test_what_is_said_of_a_broken_run(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -253,7 +267,8 @@ def test_what_is_said_of_a_broken_run(
     said = broken_off(folder / "run")
     assert said.startswith("What was begun stays paid for, and what was made is kept.")
     assert "Of the budget of people (ε = 3, δ = 1e-05), " in said
-    assert said.endswith(f"Go on with: dpmcmc sample --resume --out {folder / 'run'}")
+    command = f"dpmcmc sample --resume --out {folder / 'run'}"
+    assert said.endswith(f"Go on with:\n  {command}")
 
 
 def test_two_processes_on_one_folder(

@@ -129,15 +129,22 @@ def _sample(chosen: argparse.Namespace) -> int:
             print("Dry run: nothing was spent.", file=sys.stderr)
             return _OK
         except KeyboardInterrupt:
-            said = workflow.broken_off(chosen.out, ledger=chosen.ledger)
-            print(f"\ndpmcmc: interrupted. {said}", file=sys.stderr)
-            return _INTERRUPTED
+            return _interrupted(chosen)
     _tell(outcome, chosen.json)
-    if interrupted:
-        said = workflow.broken_off(chosen.out, ledger=chosen.ledger)
-        print(f"\ndpmcmc: interrupted. {said}", file=sys.stderr)
-        return _INTERRUPTED
-    return _OK
+    return _interrupted(chosen) if interrupted else _OK
+
+
+def _interrupted(chosen: argparse.Namespace) -> int:
+    """Say what a run that was interrupted has spent, and how to go on with it."""
+    from dpmcmc.workflow import broken_off  # noqa: PLC0415 - slow to import
+
+    said = broken_off(chosen.out, ledger=chosen.ledger)
+    lines = [
+        textwrap.fill(line, 88, subsequent_indent="  ")
+        for line in f"dpmcmc: interrupted. {said}".splitlines()
+    ]
+    print("", *lines, sep="\n", file=sys.stderr)
+    return _INTERRUPTED
 
 
 _MAY_MOVE = ("model", "data", "ledger", "spender")

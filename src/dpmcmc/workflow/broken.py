@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a job that was broken off has spent, and whether it can go on."""
 
+import shlex
 from pathlib import Path
 
 from dpmcmc.files import RunFolder
@@ -18,6 +19,8 @@ _NEEDED = ("start", "control")
 def broken_off(out: str | Path, *, ledger: str | None = None) -> str:
     """Say in words what the job in a folder has spent, and how to go on with it.
 
+    The command to go on with stands in a line of its own.
+
     Parameters
     ----------
     out
@@ -29,7 +32,7 @@ def broken_off(out: str | Path, *, ledger: str | None = None) -> str:
         return "Nothing was spent."
     folder = RunFolder.open(out)
     if "totals" not in folder.facts:
-        return f"Nothing was spent. Go on with: dpmcmc sample --resume --out {out}"
+        return f"Nothing was spent. {_command(out)}"
     job = job_of(folder, ledger=ledger)
     with open_ledger(job) as opened:
         custody = FolderCustody(folder, lambda _: None)
@@ -58,8 +61,12 @@ def broken_off(out: str | Path, *, ledger: str | None = None) -> str:
         )
     return (
         "What was begun stays paid for, and what was made is kept. "
-        f"{said} Go on with: dpmcmc sample --resume --out {out}"
+        f"{said} {_command(out)}"
     )
+
+
+def _command(out: str | Path) -> str:
+    return f"Go on with:\n  dpmcmc sample --resume --out {shlex.quote(str(out))}"
 
 
 def how_it_stands(view: Overview) -> str:
