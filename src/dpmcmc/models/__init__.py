@@ -12,8 +12,10 @@ from dpmcmc.models.counts import negative_binomial_regression, poisson_regressio
 from dpmcmc.models.mixtures import mixture, two_component_mixture
 from dpmcmc.models.regression import linear_regression, logistic_regression
 from dpmcmc.models.single import bernoulli, normal
+from dpmcmc.models.weighted import Leverage, weighted
 
 __all__ = [
+    "Leverage",
     "bernoulli",
     "categorical",
     "linear_regression",
@@ -25,4 +27,5 @@ __all__ = [
     "poisson",
     "poisson_regression",
     "two_component_mixture",
+    "weighted",
 ]
