@@ -197,15 +197,20 @@ def laplace(
         epsilon=(1 - part) * row.epsilon,
         delta=(1 - part) * DELTA,
         gradient_bound=row.gradient_bound,
+        rounds=row.rounds,
     )
-    released = release(
-        problem.model,
-        records,
-        control.plan(len(records), len(found.covariance), DELTA),
-        Tape.fresh(),
-        centre=found.mean,
-        covariance=found.covariance,
-    )
+    centre, covariance = found.mean, found.covariance
+    for stage in control.plan(len(records), len(covariance), DELTA).stages:
+        released = release(
+            problem.model,
+            records,
+            stage,
+            Tape.fresh(),
+            centre=centre,
+            covariance=covariance,
+        )
+        centre = released.part_way(0.7 * len(records) ** 0.5)
+        covariance = released.covariance
     mean = np.asarray(ravel_pytree(released.mean)[0], np.float64)
     wider = released.covariance + released.noise_covariance
     return mean, released.covariance, wider

@@ -205,7 +205,6 @@ def test_ways_are_those_that_the_model_is_fit_for() -> None:
     ways = open_ways(model, records, fit, 1e-6, 1.0, "float32")
     assert list(ways) == [
         "control variates",
-        "control variates in 3 rounds",
         "shrinking",
         "conditional centring",
         "plain clipping",

@@ -33,7 +33,9 @@ BOUNDS = (2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0)
 _SHARE = 0.9
 """The part of what is left for control variates; bits need little beside them."""
 
-_ROUNDS = 3
+_ROUNDS, _MANY = 3, 20_000
+"""Rounds, and from how many records on: with few, the first are all noise and lead a
+run farther astray."""
 
 _STEPS = 3000
 """Steps of a way without control variates; the clip is what the budget allows then."""
@@ -79,7 +81,8 @@ def open_ways(
     ):
         in_rounds = replace(control, rounds=_ROUNDS)
         ways[_CONTROL] = {"control": control}
-        ways[_IN_ROUNDS] = {"control": in_rounds}
+        if len(records) >= _MANY:
+            ways[_IN_ROUNDS] = {"control": in_rounds}
     clippings: dict[str, Clipping] = {
         "shrinking": Shrinking(),
         "conditional centring": ConditionalCentring(),
