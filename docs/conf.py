@@ -4,10 +4,9 @@
 
 import os
 import sys
+import tempfile
 from importlib.metadata import version as version_of
 from pathlib import Path
-
-from jupyter_client.connect import ConnectionFileMixin
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
@@ -16,8 +15,11 @@ sys.path.insert(0, str(HERE / "_ext"))
 os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
 os.environ["PYTHONWARNINGS"] = "ignore:IProgress not found,ignore::FutureWarning"
 
-# Kernels are spoken to through files, not through ports of the machine.
-ConnectionFileMixin.transport.default_value = "ipc"
+# They read no settings of whoever builds, and keep quiet about how they are spoken to.
+PROFILE = Path(tempfile.mkdtemp(prefix="dpmcmc-docs-"), "profile_default")
+PROFILE.mkdir()
+(PROFILE / "ipython_kernel_config.py").write_text("c.IPKernelApp.log_level = 40\n")
+os.environ["IPYTHONDIR"] = str(PROFILE.parent)
 
 project = "dpmcmc"
 author = "The dpmcmc authors"
