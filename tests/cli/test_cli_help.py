@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Help that teaches, and shells that complete."""
 
+import os
 import subprocess
+import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -51,6 +54,32 @@ def test_misuse_is_told_with_the_usage(dpmcmc: Callable[..., Any], words: str) -
     assert said.code == 2
     assert said.out == ""
     assert said.err.startswith("usage: dpmcmc")
+
+
+def test_a_warning_is_words_and_no_code(
+    dpmcmc: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def warns(*_: object, **__: object) -> str:
+        warnings.warn("the budget is small", stacklevel=1)
+        return "Way: none"
+
+    monkeypatch.setattr("dpmcmc.workflow.rehearse", warns)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        said = dpmcmc("rehearse a.py:b --epsilon 1 --delta 1e-6")
+    assert said == (0, "Way: none\n", "dpmcmc: the budget is small\n")
+
+
+def test_a_reader_who_has_seen_enough(folder: Path) -> None:
+    command = f"{sys.executable} -m dpmcmc.cli ledger show study.db | true"
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONUNBUFFERED": ""},
+    )
+    assert done.stderr == ""
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])

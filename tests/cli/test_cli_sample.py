@@ -242,6 +242,20 @@ def test_a_report_anew(dpmcmc: Command, finished: Path) -> None:
     assert "absent.db' does not exist" in said.refusal
 
 
+@pytest.mark.slow
+def test_a_rehearsal_on_simulated_records(dpmcmc: Command, folder: Path) -> None:
+    (folder / "model.py").write_text(
+        "from dpmcmc import models\nmodel = models.normal(bounds=(0, 100), sd=12)\n"
+    )
+    words = "rehearse model.py:model --records 20000 --columns x --epsilon 1"
+    said = dpmcmc(f"{words} --delta 1e-6 --plot p.png --json")
+    assert said.code == 0
+    values = json.loads(said.out)
+    assert values["way"] in [one["name"] for one in values["trials"]]
+    assert any(one["usable"] for one in values["trials"])
+    assert (folder / "p.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_a_rehearsal_reads_no_record(dpmcmc: Command, folder: Path) -> None:
     words = "rehearse model.py:model --epsilon 1 --delta 1e-6"
     said = dpmcmc(f"{words} --data people.csv --columns x --json --plot p.png")

@@ -15,18 +15,18 @@ from dpmcmc.accounting import BarkerBit
 from dpmcmc.ledger import Ledger
 from dpmcmc.workflow import resume, run
 
-RACERS, FIT = 16, 5
+RACERS, FIT, CLIP = 16, 5, 0.02
 
 
 @pytest.mark.slow
 def test_sixteen_race_for_a_budget_of_five(folder: Path) -> None:
-    clip, steps = 0.05, _steps_for(folder)
+    steps = _steps_for(folder)
     processes = [
         subprocess.Popen(
             [
                 *(sys.executable, "-m", "dpmcmc.cli", "sample", "model.py:model"),
                 *("--data", "people.csv", "--delta", "1e-6", "--scale", "0.3"),
-                *("--clip", str(clip), "--steps", str(steps), "--chunk", "5"),
+                *("--clip", str(CLIP), "--steps", str(steps), "--chunk", "5"),
                 *("--ledger", "study.db", "--data-set", "race", "--spender", "ana"),
                 *("--out", f"run-{number}", "--yes"),
             ],
@@ -61,7 +61,7 @@ def _steps_for(folder: Path) -> int:
         ledger.register(
             "race", records=RECORDS, epsilon=1, delta=1e-5, spenders=["ana"]
         )
-        bit = BarkerBit(0.05, RECORDS)
+        bit = BarkerBit(CLIP, RECORDS)
 
         def share(steps: int) -> float:
             total = SelfComposedDpEvent(bit, steps)

@@ -3,7 +3,10 @@
 """The command ``dpmcmc``: one job from plan to report, and a ledger beside it."""
 
 import argparse
+import os
 import sys
+import textwrap
+import warnings
 from collections.abc import Sequence
 
 from dpmcmc.cli.completion import add as add_completion
@@ -39,14 +42,27 @@ read or spent that is not in the ledger; 130, interrupted, and what was made is 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return its exit code."""
     chosen = parser().parse_args(arguments)
-    try:
-        return int(chosen.run(chosen))
-    except InputError as problem:
-        print(f"dpmcmc: {problem}", file=sys.stderr)
-        return _REFUSED
-    except KeyboardInterrupt:
-        print("dpmcmc: interrupted", file=sys.stderr)
-        return _INTERRUPTED
+    with warnings.catch_warnings():
+        warnings.showwarning = _warn
+        try:
+            code = int(chosen.run(chosen))
+            sys.stdout.flush()
+            return code
+        except InputError as problem:
+            print(f"dpmcmc: {problem}", file=sys.stderr)
+            return _REFUSED
+        except KeyboardInterrupt:
+            print("dpmcmc: interrupted", file=sys.stderr)
+            return _INTERRUPTED
+        except BrokenPipeError:  # whoever read has seen enough, as in "| head"
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return _OK
+
+
+def _warn(message: Warning | str, *_: object) -> None:
+    """Show a warning to a person: what it says, and not where in the code."""
+    said = textwrap.fill(f"dpmcmc: {message}", 88, subsequent_indent="  ")
+    print(said, file=sys.stderr)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -3,6 +3,7 @@
 """``dpmcmc rehearse``: what a budget would buy, on simulated records."""
 
 import argparse
+import textwrap
 from typing import Any
 
 from dpmcmc.cli.common import Commands, add_command, show_json
@@ -59,7 +60,7 @@ def _rehearse(chosen: argparse.Namespace) -> int:
     if chosen.json:
         show_json(_values(choice))
     else:
-        print(choice)
+        print(*map(_fitted, str(choice).splitlines()), sep="\n")
     if chosen.plot is not None:
         if choice.rehearsal is None:
             raise InputError(
@@ -72,6 +73,11 @@ def _rehearse(chosen: argparse.Namespace) -> int:
 
         plot_rehearsal(choice.rehearsal, chosen.plot)
     return 0
+
+
+def _fitted(line: str) -> str:
+    """A line, broken if it is long; those of tables are not."""
+    return textwrap.fill(line, 88, subsequent_indent="  ") if line[88:] else line
 
 
 def _values(choice: Any) -> dict[str, Any]:
