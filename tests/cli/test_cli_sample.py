@@ -219,6 +219,36 @@ def test_a_folder_that_is_in_use_or_taken(dpmcmc: Command, finished: Path) -> No
     assert entries(finished) == before
 
 
+def test_a_run_that_loses_its_budget_says_what_it_kept(
+    dpmcmc: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original, calls = RunFolder.keep, []
+
+    def keep(self: RunFolder, part: str, arrays: Any) -> None:
+        original(self, part, arrays)
+        calls.append(part)
+        if len(calls) == 1:
+            with Ledger.open("study.db") as ledger:
+                (view,) = ledger.overview("people").runs
+                ledger.release(view.run, "bo")
+
+    monkeypatch.setattr(RunFolder, "keep", keep)
+    words = SAMPLE.replace("--steps 20", "--steps 60")
+    said = dpmcmc(f"{words} --yes")
+    assert said.code == 2
+    told = " ".join(said.err.split())
+    assert "is released: it holds no budget any more" in told
+    assert "What was begun stays paid for, and what was made is kept." in told
+    assert said.err.endswith("  dpmcmc sample --resume --out run\n")
+    before = entries(folder)
+    said = dpmcmc("sample --resume --out run --dry-run")
+    assert said.code == 0
+    assert said.err.startswith("Dry run. What was begun stays paid for")
+    assert entries(folder) == before
+    assert dpmcmc("sample --resume --out run").code == 0
+    assert entries(folder).count("charge") == 15
+
+
 def test_going_on_takes_no_settings(dpmcmc: Command, finished: Path) -> None:
     line = dpmcmc("sample --resume --out run --epsilon 2 --data-set q --only").refusal
     assert "--resume came with --epsilon, --data-set, --only. Leave that out" in line

@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _OK
 
 
-def _warn(message: Warning | str, *_: object) -> None:
+def _warn(message: Warning | str, *_: object, **__: object) -> None:
     """Show a warning to a person: what it says, and not where in the code."""
     said = textwrap.fill(f"dpmcmc: {message}", 88, subsequent_indent="  ")
     print(said, file=sys.stderr)

@@ -9,6 +9,7 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpmcmc.cli.common import Commands, add_command, confirm, show_json
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add"]
 
-_OK, _INTERRUPTED = 0, 130
+_OK, _STOPPED, _INTERRUPTED = 0, 2, 130
 
 _EXAMPLES = """\
 examples:
@@ -114,10 +115,13 @@ def _sample(chosen: argparse.Namespace) -> int:
             confirm("Spend this?")
 
     progress = sys.stderr.isatty() and not chosen.json
+    was_there = (Path(chosen.out) / "run.json").exists()
     with _interruptible() as interrupted:
         try:
             if chosen.resume:
                 _require_no_settings(chosen)
+                if chosen.dry_run:
+                    return _tell_broken("Dry run.", chosen, _OK)
                 elsewhere = {name: getattr(chosen, name) for name in _MAY_MOVE}
                 outcome = workflow.resume(
                     chosen.out, ask=ask, progress=progress, **elsewhere
@@ -129,22 +133,28 @@ def _sample(chosen: argparse.Namespace) -> int:
             print("Dry run: nothing was spent.", file=sys.stderr)
             return _OK
         except KeyboardInterrupt:
-            return _interrupted(chosen)
+            return _tell_broken("\ndpmcmc: interrupted.", chosen, _INTERRUPTED)
+        except InputError as problem:
+            if was_there or not Path(chosen.out, "run.json").exists():
+                raise  # nothing was begun
+            return _tell_broken(f"dpmcmc: {problem}", chosen, _STOPPED)
     _tell(outcome, chosen.json)
-    return _interrupted(chosen) if interrupted else _OK
+    if interrupted:
+        return _tell_broken("\ndpmcmc: interrupted.", chosen, _INTERRUPTED)
+    return _OK
 
 
-def _interrupted(chosen: argparse.Namespace) -> int:
-    """Say what a run that was interrupted has spent, and how to go on with it."""
+def _tell_broken(first: str, chosen: argparse.Namespace, code: int) -> int:
+    """Say what a run that was broken off has spent, and how to go on with it."""
     from dpmcmc.workflow import broken_off  # noqa: PLC0415 - slow to import
 
-    said = broken_off(chosen.out, ledger=chosen.ledger)
-    lines = [
-        textwrap.fill(line, 88, subsequent_indent="  ")
-        for line in f"dpmcmc: interrupted. {said}".splitlines()
-    ]
-    print("", *lines, sep="\n", file=sys.stderr)
-    return _INTERRUPTED
+    try:
+        said = broken_off(chosen.out, ledger=chosen.ledger)
+    except InputError:  # the ledger is what failed; it is known only what was kept
+        said = f"What was made is kept in {chosen.out}."
+    for line in f"{first} {said}".splitlines():
+        print(textwrap.fill(line, 88, subsequent_indent="  "), file=sys.stderr)
+    return code
 
 
 _MAY_MOVE = ("model", "data", "ledger", "spender")
