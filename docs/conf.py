@@ -3,6 +3,7 @@
 """How the documentation is built: ``make docs``. Nothing is fetched from a network."""
 
 import os
+import shutil
 import sys
 import tempfile
 from importlib.metadata import version as version_of
@@ -17,7 +18,8 @@ os.environ["PYTHONWARNINGS"] = "ignore:IProgress not found,ignore::FutureWarning
 
 # They read no settings of whoever builds, and keep quiet about how they are spoken to.
 PROFILE = Path(tempfile.mkdtemp(prefix="dpmcmc-docs-"), "profile_default")
-PROFILE.mkdir()
+(PROFILE / "startup").mkdir(parents=True)
+shutil.copy(HERE / "_ext" / "kernel_startup.py", PROFILE / "startup")
 (PROFILE / "ipython_kernel_config.py").write_text("c.IPKernelApp.log_level = 40\n")
 os.environ["IPYTHONDIR"] = str(PROFILE.parent)
 
