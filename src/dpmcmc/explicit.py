@@ -1,50 +1,27 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""A run as it was told: every setting checked, certified, and then run."""
+"""A run as it was told: certified, set aside by custody, and then run."""
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
 
-import jax
-from dp_accounting.dp_event import (
-    ComposedDpEvent,
-    DpEvent,
-    NoOpDpEvent,
-    SelfComposedDpEvent,
-)
+from dp_accounting.dp_event import DpEvent
 
-from dpmcmc.acceptance import (
-    Acceptance,
-    Barker,
-    Coarsening,
-    MinibatchBarker,
-    Setting,
-    require_test,
-    tempered_records,
+from dpmcmc.acceptance import MinibatchBarker
+from dpmcmc.certified import (
+    Certified,
+    Checked,
+    Ready,
+    Settings,
+    check_privately,
+    check_settings,
+    descriptions_of,
+    make_ready,
+    with_clipping,
 )
-from dpmcmc.budgets import remaining, settle
-from dpmcmc.claims import (
-    certify,
-    lipschitz_clip,
-    model_notes,
-    named,
-    notes,
-    state,
-)
-from dpmcmc.clipping import (
-    Clipping,
-    ConditionalCentring,
-    ModelCorrection,
-    PlainClipping,
-    Shrinking,
-)
+from dpmcmc.claims import model_notes, state
+from dpmcmc.clipping import PlainClipping
 from dpmcmc.controls import (
-    Control,
-    ControlPlan,
-    check_control,
-    control_event,
     control_notes,
     plan_control,
     release_control,
@@ -52,46 +29,16 @@ from dpmcmc.controls import (
     spread_of,
 )
 from dpmcmc.custody import NOBODY, Custody
-from dpmcmc.errors import (
-    InputError,
-    require_count,
-    require_positive,
-    require_probability,
-)
-from dpmcmc.inputs import as_model
-from dpmcmc.loop import chain_precision, prepare, run_chains
-from dpmcmc.model import Model
+from dpmcmc.errors import require_count
+from dpmcmc.loop import run_chains
 from dpmcmc.posterior import Posterior
-from dpmcmc.preparation import Preparation
-from dpmcmc.private import FullData, Minibatch, Records, Tape
-from dpmcmc.proposals import Proposal
-from dpmcmc.run import Precision, Run
-from dpmcmc.starts import (
-    PlannedStart,
-    begin,
-    check_planned,
-    choose_proposal,
-    plan_start,
-    point_of,
-)
-from dpmcmc.statement import Statement, round_up
+from dpmcmc.private import FullData, Tape
+from dpmcmc.starts import begin, plan_start
+from dpmcmc.statement import Statement
 from dpmcmc.surrogates import StatisticsPlan
-from dpmcmc.told import ASKS_NOTHING, require_untold, run_told
+from dpmcmc.told import run_told
 
-__all__ = [
-    "Certified",
-    "Settings",
-    "check_privately",
-    "run_certified",
-    "run_openly",
-    "run_privately",
-]
-
-_STEPS_WITH_CONTROL = 4000
-"""Steps of a chain with control variates, unless told: they cost little."""
-
-_STEPS_TOLD = 10_000
-"""Steps of a chain that asks the records nothing, unless told: they cost nothing."""
+__all__ = ["run_certified", "run_openly", "run_privately"]
 
 _PARTS = 50
 """Least number of chunks of a run that is in custody: what is lost when it is broken
@@ -99,69 +46,6 @@ off are the few chunks that are under way."""
 
 _USUAL_DELTA = 1e-6
 """The δ by which the noise of a fit that is not private is measured."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What a user asked for: as in `sample` and `sample_not_private`."""
-
-    model: Model | Callable[..., Any]
-    records: Any
-    proposal: Proposal | None = None
-    clip: float | None = None
-    clipping: Clipping = PlainClipping()  # noqa: RUF009 - frozen
-    control: Control | None = None
-    test: Acceptance = Barker()  # noqa: RUF009 - frozen
-    tempering: float | Coarsening | None = None
-    start: Any = None
-    preparation: Preparation | None = None
-    plate: str | None = None
-    steps: int | None = None
-    chains: int = 1
-    warmup: int | None = None
-    precision: Precision | None = None
-    devices: Sequence[jax.Device] | None = None
-    chunk: int | None = None
-    progress: bool = True
-
-
-METHODS = (PlainClipping, ModelCorrection, ConditionalCentring, Shrinking)
-"""The ways to clip, of which alone what is done with a record is known."""
-
-_RESIDUAL = "log-likelihood ratio, less what the control variates say of it,"
-
-
-class _Checked(NamedTuple):
-    """What is settled before the clip and the length of the chain are."""
-
-    model: Model
-    records: Records
-    dtype: Precision
-    setting: Setting
-    test: Acceptance
-
-
-class _Ready(NamedTuple):
-    """A run that has been checked whole, and what it will release."""
-
-    run: Run
-    mechanism: FullData | Minibatch
-    planned: PlannedStart
-    control: ControlPlan | None
-
-
-class Certified(NamedTuple):
-    """A private run before it begins, and what will be said of it.
-
-    ``bit`` is what a step of a chain costs, ``total`` all that the run will release;
-    a start that was found before is not in it.
-    """
-
-    checked: _Checked
-    ready: _Ready
-    statement: Statement
-    bit: DpEvent
-    total: DpEvent
 
 
 def run_privately(
@@ -206,80 +90,9 @@ def run_certified(
     )
 
 
-def check_privately(
-    settings: Settings, *, delta: float, epsilon: float | None
-) -> Certified:
-    """Check and certify a run; no record is read.
-
-    Raises
-    ------
-    InputError
-        If something given cannot be used, or the budget does not suffice.
-
-    Guarantee
-    ---------
-    The statement's ε and δ are those of all that the run will release, added to those
-    of a start that was found before.
-    """
-    delta = require_probability("delta", delta, "Choose it well below 1/N.")
-    if epsilon is not None:
-        epsilon = require_positive("epsilon", epsilon, "Common budgets: 0.1 to 10.")
-    checked = _check(settings, is_private=True)
-    planned = plan_start(settings.start, checked.model, checked.records, delta, epsilon)
-    left_epsilon, left_delta = remaining(planned.spent, epsilon, delta)
-    control = plan_control(
-        settings.control, checked.model, len(checked.records), left_delta, left_epsilon
-    )
-    besides = ComposedDpEvent([planned.event, control_event(control)])
-    steps = settings.steps
-    if says_all(control):
-        steps = _STEPS_TOLD if steps is None else steps
-        # a clip that was not given is that of a Lipschitz model: it clips nothing here
-        unclipped = replace(checked.setting, clip=settings.clip)
-        checked = checked._replace(setting=unclipped)
-    else:
-        setting, steps = settle(
-            checked.test,
-            checked.setting,
-            besides,
-            chains=settings.chains,
-            steps=steps,
-            epsilon=left_epsilon,
-            delta=left_delta,
-            usual_steps=None if control is None else _STEPS_WITH_CONTROL,
-        )
-        checked = checked._replace(setting=setting)
-    ready = _prepare(settings, checked, planned, control, steps)
-    setting, bit = checked.setting, NoOpDpEvent()
-    if not says_all(control):
-        bit = checked.test.event(setting, ready.mechanism)
-    certificate = certify(bit, besides, ready.run, left_delta, setting.clip)
-    statement = state(
-        ready.run,
-        checked.test,
-        setting,
-        clipping=settings.clipping,
-        epsilon=math.nextafter(certificate.epsilon + planned.spent[0], math.inf)
-        if planned.spent[0]
-        else certificate.epsilon,
-        delta=delta,
-        accountant=named(certificate),
-        released_first=_descriptions(ready),
-        asks_records=not says_all(control),
-        notes=(
-            *_added(planned),
-            *control_notes(control),
-            *notes(ready.run, ready.mechanism, delta),
-        ),
-    )
-    bits = SelfComposedDpEvent(bit, ready.run.chains * ready.run.steps)
-    total = ComposedDpEvent([besides, bits])
-    return Certified(checked, ready, statement, bit, total)
-
-
 def run_openly(settings: Settings, *, seed: int | None) -> Posterior:
     """Run as told, with no claim."""
-    checked = _check(settings, is_private=False)
+    checked = check_settings(settings, is_private=False)
     reasons = ["it was drawn by sample_not_private, outside any budget"]
     if settings.clip is None and not isinstance(checked.test, MinibatchBarker):
         reasons.append("no clip bounds the influence of a record")
@@ -291,7 +104,7 @@ def run_openly(settings: Settings, *, seed: int | None) -> Posterior:
     )
     count = len(checked.records)
     control = plan_control(settings.control, checked.model, count, _USUAL_DELTA, None)
-    ready = _prepare(settings, checked, planned, control, settings.steps)
+    ready = make_ready(settings, checked, planned, control, settings.steps)
     statement = state(
         ready.run,
         checked.test,
@@ -300,7 +113,7 @@ def run_openly(settings: Settings, *, seed: int | None) -> Posterior:
         epsilon=math.inf,
         delta=1.0,
         accountant="none",
-        released_first=_descriptions(ready),
+        released_first=descriptions_of(ready),
         asks_records=not says_all(control),
         not_private_because=tuple(reasons),
         notes=(*control_notes(control), *model_notes(ready.run, ready.mechanism)),
@@ -308,101 +121,10 @@ def run_openly(settings: Settings, *, seed: int | None) -> Posterior:
     return _run(settings, checked, ready, statement, seed=seed)
 
 
-def _check(settings: Settings, *, is_private: bool) -> _Checked:
-    """Settle model and test, from shapes alone."""
-    given = settings.records
-    records = given if isinstance(given, Records) else Records(given)
-    dtype = chain_precision(settings.precision)
-    model = as_model(
-        settings.model,
-        records,
-        dtype,
-        plate=settings.plate,
-        preparation=settings.preparation,
-        start=point_of(settings.start),
-    )
-    tempered = tempered_records(settings.tempering, len(records))
-    test = require_test(settings.test)
-    setting = Setting(len(records), tempered, settings.clip, is_private)
-    if settings.control is not None:
-        setting = replace(setting, number=_RESIDUAL)
-    if is_private and setting.clip is None and not isinstance(test, MinibatchBarker):
-        clip = lipschitz_clip(model, settings.proposal, setting.tempering)
-        setting = replace(setting, clip=clip)
-    return _Checked(model, records, dtype, setting, test)
-
-
-def _prepare(
-    settings: Settings,
-    checked: _Checked,
-    planned: PlannedStart,
-    control: ControlPlan | None,
-    steps: int | None,
-) -> _Ready:
-    """Check everything else, from shapes alone."""
-    mechanism: FullData | Minibatch = ASKS_NOTHING
-    if says_all(control):
-        require_untold(
-            {
-                "clip": settings.clip is not None,
-                "clipping": type(settings.clipping) is not PlainClipping,
-                "test": settings.test != Barker(),
-                "start": planned.from_prior or planned.fit is not None,
-            }
-        )
-    else:
-        mechanism = checked.test.mechanism(checked.setting)
-    if type(settings.clipping) is not PlainClipping:
-        if control is not None:
-            raise InputError(
-                "clipping and control were both given; a residual is clipped plainly. "
-                "Leave one of them out."
-            )
-        mechanism = _with_clipping(mechanism, settings.clipping, checked)
-    run = prepare(
-        checked.model,
-        checked.records,
-        choose_proposal(
-            settings.proposal, planned, isinstance(control, StatisticsPlan)
-        ),
-        settings.chains,
-        steps,
-        settings.warmup,
-        checked.dtype,
-        settings.devices,
-        settings.chunk,
-        mechanism,
-    )
-    check_planned(run, planned)
-    check_control(run, control, mechanism, planned.is_fitted)
-    return _Ready(run, mechanism, planned, control)
-
-
-def _with_clipping(
-    mechanism: FullData | Minibatch, clipping: Clipping, checked: _Checked
-) -> FullData:
-    """The test with another number of a record in it."""
-    if type(clipping) not in METHODS:
-        raise InputError(
-            f"clipping is a {type(clipping).__name__}; it must be one of "
-            f"{', '.join(f'dpmcmc.clipping.{kind.__name__}' for kind in METHODS)}."
-        )
-    if not isinstance(mechanism, FullData):
-        raise InputError(
-            "clipping is for tests on all records, but the test is on a batch, which "
-            "has a clip of its own. Take dpmcmc.Barker(), or leave clipping out."
-        )
-    one_record = checked.records.shape_of_one(checked.dtype)
-    influence = clipping.influence(
-        checked.model, one_record, mechanism.grid, checked.setting.records
-    )
-    return replace(mechanism, influence=influence)
-
-
 def _run(
     settings: Settings,
-    checked: _Checked,
-    ready: _Ready,
+    checked: Checked,
+    ready: Ready,
     statement: Statement,
     *,
     seed: int | None,
@@ -438,7 +160,7 @@ def _run(
         # What a way to clip expects of records, it expects where the chain starts.
         there = replace(checked.model, initial=found.mean)
         at_start = checked._replace(model=there)
-        mechanism = _with_clipping(mechanism, settings.clipping, at_start)
+        mechanism = with_clipping(mechanism, settings.clipping, at_start)
     if ready.control is not None:
         assert isinstance(mechanism, FullData)
         run, mechanism, surrogate = release_control(
@@ -464,19 +186,3 @@ def _run(
         bit=bit,
         custody=custody,
     )
-
-
-def _added(planned: PlannedStart) -> tuple[str, ...]:
-    """What a reader should know of a start that was found before."""
-    if planned.found is None:
-        return ()
-    epsilon, delta = (round_up(cost) for cost in planned.spent)
-    return (
-        f"the start was found first, at ε = {epsilon} and δ = {delta}, and the rest "
-        "may have been chosen by it; so the costs of both are added.",
-    )
-
-
-def _descriptions(ready: _Ready) -> tuple[str, ...]:
-    control = () if ready.control is None else (ready.control.description,)
-    return (*ready.planned.descriptions, *control)

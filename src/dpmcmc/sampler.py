@@ -12,11 +12,12 @@ from typing import Any
 import jax
 
 from dpmcmc.acceptance import Acceptance, Barker, Coarsening
+from dpmcmc.certified import Settings
 from dpmcmc.clipping import Clipping, PlainClipping
 from dpmcmc.controls import Control
 from dpmcmc.custody import NOBODY, Custody
 from dpmcmc.errors import InputError
-from dpmcmc.explicit import Settings, run_openly, run_privately
+from dpmcmc.explicit import run_openly, run_privately
 from dpmcmc.model import Model
 from dpmcmc.posterior import Posterior
 from dpmcmc.preparation import Preparation

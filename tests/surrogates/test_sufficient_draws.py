@@ -10,7 +10,7 @@ import pytest
 import dpmcmc
 from dpmcmc import InputError, SufficientStatistics, Variational, models
 from dpmcmc.accounting import certify_epsilon
-from dpmcmc.explicit import Settings, check_privately
+from dpmcmc.certified import Settings, check_privately
 from dpmcmc.private import Records, Tape
 from dpmcmc.surrogates import release_statistics
 from dpmcmc.variational import Start

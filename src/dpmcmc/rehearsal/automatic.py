@@ -17,9 +17,10 @@ import jax
 import numpy as np
 from dp_accounting.dp_event import ComposedDpEvent
 
+from dpmcmc.certified import Certified, Settings, check_privately
 from dpmcmc.custody import NOBODY, Custody
 from dpmcmc.errors import require_positive, require_probability
-from dpmcmc.explicit import Certified, Settings, check_privately, run_certified
+from dpmcmc.explicit import run_certified
 from dpmcmc.inputs import as_model
 from dpmcmc.loop import chain_precision
 from dpmcmc.model import Model

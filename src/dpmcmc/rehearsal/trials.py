@@ -16,9 +16,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
+from dpmcmc.certified import Settings
 from dpmcmc.clipping import ModelCorrection, PlainClipping
 from dpmcmc.errors import InputError, require_count
-from dpmcmc.explicit import Settings, run_openly, run_privately
+from dpmcmc.explicit import run_openly, run_privately
 from dpmcmc.model import Model
 from dpmcmc.posterior import Posterior
 from dpmcmc.private import Records, Tape
