@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """CSV: one line is one record, whatever is in it."""
 
+import csv
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from dpmcmc.files import lines, read_table
@@ -56,6 +58,24 @@ def test_blank_lines_are_no_records(tmp_path: Path, end: bytes, mark: bytes) -> 
     found = read(tmp_path / "table.csv", mark + end.join(lines))
     np.testing.assert_array_equal(found["x"], [1, 3])
     np.testing.assert_array_equal(found["y"], [2, 4])
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("block", [1, 4, 1 << 20])
+def test_in_one_column_a_blank_line_is_a_missing_value(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: bytes, block: int
+) -> None:
+    """There a record whose one value is missing is written as a blank line."""
+    monkeypatch.setattr(lines, "BLOCK", block)
+    for content, expected in (
+        ([b"1", b"", b"3", b""], [1, NAN, 3]),
+        ([b"1", b"", b"3"], [1, NAN, 3]),
+        ([b"", b"", b'"3"', b"", b""], [NAN, NAN, 3, NAN]),
+        ([b"", b""], [NAN]),
+    ):
+        text = end.join([b"x", *content])
+        found = read(tmp_path / "table.csv", text)["x"]
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_tabs_and_quoted_names(tmp_path: Path) -> None:
@@ -110,15 +130,83 @@ def test_a_line_decides_over_its_own_record_alone(
 @given(st.lists(LINE.filter(lambda line: not {*b'"\r'} & {*line}), min_size=1))
 @example([b"1,2", b"x,\xff"])
 @example([b",", b" , "])
+@example([b"1,2", b"\xef\xbb\xbf3,4"])
 def test_both_ways_to_split_lines_agree(content: list[bytes]) -> None:
     """A block without quotes is split fast where that can be, else line by line."""
     block = b"\n".join(content)
+    assume(lines._is_plain(block))
     fast = lines._plain_cells(block, ",", 2, [0, 1])
     slow = lines._any_cells(block, ",", 2, [0, 1])
     if all(line.count(b",") == 1 for line in content):
         assert fast is not None
     if fast is not None:
         assert [c.to_pylist() for c in fast] == [c.to_pylist() for c in slow]
+
+
+PIECES = st.sampled_from(
+    [
+        *(b"1", b",", b'"', b'""', b"\r", b"\x00", b" ", b"\t"),
+        *(b"\xef\xbb\xbf", b"\xef", b"\xff", b"9" * 20, b"x" * 60),
+    ]
+)
+ODD = st.lists(PIECES, max_size=8).map(b"".join)
+
+
+@given(content=st.lists(ODD, min_size=1, max_size=6), width=st.integers(1, 3))
+@example(content=[b"\xef\xbb\xbf1,2", b"3,4"], width=2)
+@example(content=[b"1," + b"9" * 20, b'"3",4'], width=2)
+@example(content=[b"1," + b"x" * 60, b"3,4", b'"3",4'], width=2)
+@example(content=[b"1\r,2", b"3,4"], width=2)
+@example(content=[b"", b"3"], width=1)
+def test_cells_follow_from_their_line_alone(content: list[bytes], width: int) -> None:
+    """Whatever block a line is in, and whichever lines are beside it.
+
+    The lengths at which Python's csv and this reader give up are made small.
+    """
+    kept = [line for line in content if width == 1 or line.strip(b"\r")]
+    places = list(range(width))
+
+    def cells(block: bytes) -> list[tuple[bytes | None, ...]]:
+        columns = lines._cells(block, ",", width, places)
+        return list(zip(*(column.to_pylist() for column in columns), strict=True))
+
+    before = csv.field_size_limit(16)
+    try:
+        with mock.patch.object(lines, "LONGEST", 50):
+            alone = [cells(line + b"\n")[0] for line in kept]
+            for first, last in ((0, None), (1, None), (0, -1)):
+                if some := kept[first:last]:
+                    block = b"\n".join(some) + b"\n"
+                    assert cells(block) == alone[first:last]
+                    assert cells(b'"\n' + block)[1:] == alone[first:last]
+    finally:
+        csv.field_size_limit(before)
+
+
+@given(st.text('ab, "', min_size=1))
+@example('"a"b"c,d')
+@example('"a"",b')
+def test_cells_in_quotes_are_those_of_python(line: str) -> None:
+    (expected,) = csv.reader([line])
+    assert lines._split(line.encode(), b",") == [cell.encode() for cell in expected]
+
+
+def test_a_mark_or_a_long_cell_reads_alike_beside_a_quote(tmp_path: Path) -> None:
+    """Neither is read in one way by Arrow and in another by Python."""
+    path, long = tmp_path / "table.csv", b"7," + b"n" * 200_000
+    for line in (b"\xef\xbb\xbf1,2", long):
+        plain, quoted, later = (
+            read(path, b"x,y\n" + rest)
+            for rest in (
+                line + b"\n3,4\n",
+                line + b'\n"3",4\n',
+                b"3,4\n" + line + b"\n",
+            )
+        )
+        for name, values in plain.items():
+            np.testing.assert_array_equal(quoted[name], values)
+            np.testing.assert_array_equal(later[name][::-1], values)
+    assert plain["x"][0] == 7
 
 
 @given(st.floats(allow_nan=False) | st.integers(-(10**30), 10**30))
