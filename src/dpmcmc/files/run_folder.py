@@ -24,6 +24,9 @@ from dpmcmc.posterior import Posterior
 __all__ = ["RunFolder"]
 
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+_MOST = 10**6
+"""Parts are numbered with six digits."""
+
 _KEPT = re.compile(rf"(\d{{6}})\.({_PART.pattern})\.npz")
 
 
@@ -150,6 +153,11 @@ class RunFolder:
             raise FileError(
                 f"{self.path} holds the part {part!r} already; what was released is "
                 "never changed. Give it another name."
+            )
+        if len(kept) >= _MOST:
+            raise FileError(
+                f"{self.path} holds {len(kept):,} parts, which is the most that a run "
+                "folder may hold. Go on in a new folder, with larger parts."
             )
         path = self._parts / f"{len(kept):06d}.{part}.npz"
         data = encode(arrays, self._seal(path))
