@@ -26,7 +26,7 @@ class Kind:
     name: "str" = "a"
 
 
-def model(x, y, scale=1.0, **others):
+def model(x, y=None, *more, scale=1.0, **others):
     pass
 """
 

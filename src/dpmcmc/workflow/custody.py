@@ -6,15 +6,20 @@ A part is charged before a record is read for it. A run that was broken off is t
 with the parts that its folder kept, and never makes again what was charged.
 """
 
-from collections.abc import Callable, Sequence
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 from dp_accounting.dp_event import DpEvent
 
+from dpmcmc.accounting.registry import flatten
 from dpmcmc.custody import Arrays
 from dpmcmc.files import FileError, RunFolder
 from dpmcmc.ledger import Ledger, Overview, Reservation
-from dpmcmc.ledger.codec import encode
+from dpmcmc.ledger.accounts import within
+from dpmcmc.ledger.codec import JSON, canonical, decode, encode
 from dpmcmc.statement import Statement
 
 __all__ = ["Ask", "FolderCustody", "LedgerCustody", "Question"]
@@ -60,6 +65,12 @@ class FolderCustody:
 
     def __init__(self, folder: RunFolder, ask: Ask) -> None:
         self._folder, self._ask = folder, ask
+        self._totals: list[Counter[DpEvent]] = []
+        before = self._charged_before()
+        self._charged = set(before)
+        self._leaves: Counter[DpEvent] = Counter()
+        for event in before.values():
+            self._leaves += _leaves(event)
 
     def reserve(self, totals: Sequence[DpEvent], statement: Statement) -> None:
         """Ask; or, for a run that was broken off, see that it is still the same."""
@@ -75,6 +86,7 @@ class FolderCustody:
                 "version of dpmcmc: the run would not cost what it was to cost. Begin "
                 "another run, in another folder."
             )
+        self._totals = [_leaves(total) for total in now]
 
     def charge(self, part: str, event: DpEvent) -> None:
         """Charge a part, once in the life of a run.
@@ -82,7 +94,8 @@ class FolderCustody:
         Guarantee
         ---------
         When this has returned, the folder (or the ledger) durably says that the part
-        was charged, and it raises if it said so before.
+        was charged, and for which event; it raises if it said so before. All that was
+        ever charged is within one of the totals that were set aside.
         """
         if self.is_charged(part):
             raise FileError(
@@ -90,11 +103,20 @@ class FolderCustody:
                 f"{part!r}, which is paid for and lost; what came after cannot be made "
                 "without it. Begin another run, in another folder."
             )
+        together = self._leaves + _leaves(encode(event))
+        if not any(within(together, total) for total in self._totals):
+            raise FileError(
+                f"the run in {self._folder.path} would release more than was set aside "
+                f"for it, with its part {part!r}: it was begun with other settings. "
+                "Begin another run, in another folder."
+            )
         self._pay(part, event)
+        self._charged.add(part)
+        self._leaves = together
 
     def is_charged(self, part: str) -> bool:
         """Whether a part was ever charged."""
-        return _BEGUN + part in self._folder.parts()
+        return part in self._charged
 
     def keep(self, part: str, arrays: Arrays) -> None:
         """Keep what was released."""
@@ -125,8 +147,25 @@ class FolderCustody:
         """Hold the cost of the whole run, and return what is to be noted of it."""
         return {}
 
-    def _pay(self, part: str, event: DpEvent) -> None:  # noqa: ARG002 - nobody is paid
-        self._folder.keep(_BEGUN + part, {})
+    def _charged_before(self) -> Mapping[str, JSON]:
+        """The parts that were charged before this process, and what for."""
+        begun = [part for part in self._folder.parts() if part.startswith(_BEGUN)]
+        return {part.removeprefix(_BEGUN): self._event_of(part) for part in begun}
+
+    def _event_of(self, begun: str) -> JSON:
+        kept = self._folder.read(begun)
+        if "event" not in kept:
+            raise FileError(
+                f"{self._folder.path} was begun with another version of dpmcmc, which "
+                "did not write down what it charged. Begin another run, in another "
+                "folder."
+            )
+        event: JSON = json.loads(str(kept["event"]))
+        return event
+
+    def _pay(self, part: str, event: DpEvent) -> None:
+        text = canonical(encode(event))
+        self._folder.keep(_BEGUN + part, {"event": np.array(text)})
 
 
 class LedgerCustody(FolderCustody):
@@ -138,6 +177,11 @@ class LedgerCustody(FolderCustody):
         As above.
     ledger, dataset, spender, purpose, only
         Where to reserve, and for whom and what; as in `Ledger.reserve`.
+
+    Raises
+    ------
+    FileError
+        If the folder holds what the ledger was never charged for.
     """
 
     def __init__(
@@ -151,16 +195,12 @@ class LedgerCustody(FolderCustody):
         purpose: str,
         only: bool,
     ) -> None:
-        super().__init__(folder, ask)
         self._ledger, self._dataset = ledger, dataset
         self._spender, self._purpose, self._only = spender, purpose, only
         self._run: str | None = folder.facts.get("run")
-        self._charged = set() if self._run is None else self._parts_of(self._run)
         self._reservation: Reservation | None = None
-
-    def is_charged(self, part: str) -> bool:
-        """Whether the ledger was ever charged for a part."""
-        return part in self._charged
+        super().__init__(folder, ask)
+        self._require_charged()
 
     def give_back(self) -> None:
         """Close the reservation, if this process holds it."""
@@ -214,9 +254,26 @@ class LedgerCustody(FolderCustody):
 
     def _pay(self, part: str, event: DpEvent) -> None:
         self._open().charge(event, part)
-        self._charged.add(part)
 
-    def _parts_of(self, run: str) -> set[str]:
+    def _charged_before(self) -> Mapping[str, JSON]:
+        if self._run is None:
+            return {}
         entries = self._ledger.entries(self._dataset)
-        mine = (one for one in entries if one.run == run and one.kind == "charge")
-        return {one.values["part"] for one in mine}
+        mine = (one for one in entries if one.run == self._run and one.kind == "charge")
+        return {one.values["part"]: one.values["event"] for one in mine}
+
+    def _require_charged(self) -> None:
+        """Refuse a ledger that knows less than the folder."""
+        for part in self._folder.parts():
+            is_paid = part in ("start", "control") or part.startswith("chunk-")
+            if is_paid and part not in self._charged:
+                raise FileError(
+                    f"{self._folder.path} holds {part!r}, for which the ledger "
+                    f"{self._ledger.place} was never charged: the ledger is older than "
+                    "the folder, or another one. Put back the newer ledger."
+                )
+
+
+def _leaves(event: JSON) -> Counter[DpEvent]:
+    """The single events of one that was written down."""
+    return flatten(decode(event))

@@ -72,7 +72,14 @@ def run(job: Job, out: str | Path, *, ask: Ask, progress: bool = True) -> Outcom
 
 
 def resume(
-    out: str | Path, *, ask: Ask, progress: bool = True, **elsewhere: str | None
+    out: str | Path,
+    *,
+    ask: Ask,
+    progress: bool = True,
+    model: str | None = None,
+    data: str | None = None,
+    ledger: str | None = None,
+    spender: str | None = None,
 ) -> Outcome:
     """Go on with a job that was broken off, from what its folder kept.
 
@@ -82,21 +89,23 @@ def resume(
         The folder of the job.
     ask, progress
         As in `run`. Nobody is asked again for what was agreed to.
-    **elsewhere
-        Where ``model``, ``data`` or ``ledger`` are now, if they were moved or if the
-        URL of the ledger has a password, which a folder never keeps; the ``spender``,
-        if it is another.
+    model, data, ledger
+        Where they are now, if they were moved or if the URL of the ledger has a
+        password, which a folder never keeps. Nothing else can be changed.
+    spender
+        Who goes on, if it is another.
     """
     with RunFolder.open(out, write=True) as folder:
-        job = settled(job_of(folder, **elsewhere))
+        moved = {"model": model, "data": data, "ledger": ledger, "spender": spender}
+        job = settled(job_of(folder, **moved))
         loaded = load_study(job.model)
         if loaded.digest != folder.facts["model"]:
             raise FileError(
                 f"{job.model} is not what it was when {folder.path} was begun. Put the "
                 "old file back, or begin another run."
             )
-        with open_ledger(job) as ledger:
-            return _go(job, loaded, folder, ledger, ask, progress)
+        with open_ledger(job) as opened:
+            return _go(job, loaded, folder, opened, ask, progress)
 
 
 def report(

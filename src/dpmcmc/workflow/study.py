@@ -35,8 +35,8 @@ class Study:
         A `Model` whose records have named columns, or a NumPyro model that takes
         columns by name.
     columns
-        The columns that are read; unless given, those that a NumPyro model takes, or
-        all of the table.
+        The columns that are read; unless given, all of the table, or those that a
+        NumPyro model takes: its arguments without a default, or with None for one.
     levels
         For columns of text, the values that each may have.
     preparation
@@ -70,7 +70,7 @@ class Study:
         return tuple(
             one.name
             for one in taken
-            if one.default is one.empty and one.kind not in kinds
+            if one.kind not in kinds and one.default in (one.empty, None)
         )
 
     def within(self, bounds: Mapping[str, tuple[float, float]]) -> "Study":
