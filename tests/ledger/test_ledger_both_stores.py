@@ -6,7 +6,7 @@ import getpass
 import json
 
 import pytest
-from dp_accounting.dp_event import ComposedDpEvent, NoOpDpEvent
+from dp_accounting.dp_event import ComposedDpEvent, GaussianDpEvent, NoOpDpEvent
 from ledger_cases import (
     BIT,
     RECORDS,
@@ -21,6 +21,7 @@ from ledger_cases import (
 )
 
 from dpmcmc.accounting import BarkerBit, certify_epsilon
+from dpmcmc.accounting.certify import least_delta
 from dpmcmc.ledger import Ledger, LedgerError
 
 
@@ -223,6 +224,39 @@ def test_an_only_run_needs_a_statement_within_the_budget(sqlite: str) -> None:
             reserve(ledger, 10**6, only=True, claims=(0.5, 1e-6))
         with pytest.raises(LedgerError, match="the run needs"):
             reserve(ledger, 10**6, claims=(0.5, 1e-6))
+
+
+def test_the_ways_of_an_only_run_share_its_delta(sqlite: str) -> None:
+    """A run that chooses among its ways may fail in each of them."""
+    with opened(sqlite) as ledger:
+        most = most_steps(ledger)
+        low, high = most, 2 * most
+        while high - low > 1:
+            middle = (low + high) // 2
+            fits = least_delta(bits(middle), 1.0) <= 1e-6
+            low, high = (middle, high) if fits else (low, middle)
+        other = bits(low, BarkerBit(0.01 * (1 - 1e-9), RECORDS))
+        assert least_delta(other, 1.0) <= 1e-6
+        alone = {"only": True, "claims": (1.0, 1e-6)}
+        with pytest.raises(LedgerError, match=r"all ways of the run together are pro"):
+            reserve(ledger, totals=[bits(low), other], **alone)
+        # What is within another way is no way of its own.
+        within = [bits(low), bits(low), bits(3), NoOpDpEvent()]
+        for totals in (within, within[::-1], [bits(most // 2), other]):
+            reserve(ledger, totals=totals, **alone).close()
+        assert ledger.verify().ok
+
+
+@pytest.mark.parametrize("noise", [1e-300, 1e-200, 1e-150])
+def test_hardly_any_noise_is_refused_in_words(sqlite: str, noise: float) -> None:
+    event = bits(10**6, GaussianDpEvent(noise))
+    with opened(sqlite) as ledger:
+        with pytest.raises(
+            LedgerError, match=r"no known Rényi|needs more than 100,000%"
+        ):
+            reserve(ledger, totals=[event])
+        with pytest.raises(LedgerError, match="is not proven to be within"):
+            reserve(ledger, totals=[event], only=True, claims=(1.0, 1e-6))
 
 
 def test_who_may_spend_and_on_what(place: str) -> None:

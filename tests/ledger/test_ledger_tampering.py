@@ -8,10 +8,13 @@ from collections.abc import Callable
 
 import pytest
 import sqlalchemy as sql
-from ledger_cases import bits, opened, reserve
+from dp_accounting.dp_event import DpEvent
+from ledger_cases import SINGLES, bits, opened, reserve
 
 from dpmcmc.ledger import Ledger, LedgerError
+from dpmcmc.ledger.codec import encode
 from dpmcmc.ledger.entries import Entry, sealed
+from dpmcmc.ledger.prices import offers
 from dpmcmc.ledger.store import _ENTRIES, _HEAD, _resolved
 
 
@@ -173,6 +176,73 @@ def test_prices_and_budgets_are_computed_again(written: str) -> None:
 
     rewrite(written, richer)
     assert "more than its ε and δ hold" in problems(written)[0]
+
+
+def test_a_price_is_a_valid_offer_in_both_numbers(written: str) -> None:
+    """A share that is moved from divergence to slack is no price."""
+
+    def moved(found: list[Entry]) -> list[Entry]:
+        capacity, values = found[0].values, found[1].values
+        ((_, divergence, _),) = values["prices"]
+        slack = divergence / capacity["divergence"] * capacity["slack"]
+        values["prices"][0][1:] = [0.0, 1.001 * slack]
+        return [found[0], with_values(found[1], values), *found[2:]]
+
+    rewrite(written, moved)
+    assert "Entry 2 prices BarkerBit" in problems(written)[0]
+
+
+@pytest.mark.parametrize("event", SINGLES, ids=lambda e: str(e)[:30])
+def test_every_offer_passes_and_nothing_below_it(event: DpEvent, sqlite: str) -> None:
+    with opened(sqlite, epsilon=5.0) as ledger:
+        ledger.reserve("people", [event], spender="ana")
+        capacity = ledger._account("people").capacity
+    for divergence, slack in offers(event, capacity):
+        for parts, good in (
+            ((1.0, 1.0), True),
+            ((0.99, 0.99), False),
+            ((0.0, 1.0), False),
+        ):
+            priced = [divergence * parts[0], slack * parts[1]]
+
+            def change(found: list[Entry], priced: list[float] = priced) -> list[Entry]:
+                values = found[1].values
+                values["prices"][0][1:] = priced
+                return [found[0], with_values(found[1], values)]
+
+            rewrite(sqlite, change)
+            others = (
+                other
+                for other in offers(event, capacity)
+                if other[0] <= priced[0] and other[1] <= priced[1]
+            )
+            assert (problems(sqlite) == ()) == (good or any(others))
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"totals": [encode(bits(10**6))]}, "is not proven to be within"),
+        ({"claims": [1.1, 1e-6]}, "the run's own statement is"),
+        ({"claims": None}, "needs claims"),
+        ({"claims": [0.5]}, "no two numbers"),
+        ({"claims": ["a", "b"]}, "no two numbers"),
+    ],
+)
+def test_the_statement_of_an_only_run_is_checked_again(
+    sqlite: str, values: dict, words: str
+) -> None:
+    with opened(sqlite) as ledger:
+        reserve(ledger, 10, only=True, claims=(0.5, 1e-6))
+    assert problems(sqlite) == ()
+
+    def changed(found: list[Entry]) -> list[Entry]:
+        return [found[0], with_values(found[1], {**found[1].values, **values})]
+
+    rewrite(sqlite, changed)
+    (problem,) = problems(sqlite)
+    assert problem.startswith("Entry 2 breaks a rule")
+    assert words in problem
 
 
 def test_rules_are_applied_again(written: str) -> None:

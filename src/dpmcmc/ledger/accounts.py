@@ -163,6 +163,8 @@ def within(leaves: Leaves, total: Leaves) -> bool:
 
 def percent(share: Fraction, *, up: bool) -> str:
     """Show a share in percent, with two digits, rounded up or down."""
+    if share > 1000:  # may be more than a float holds
+        return "more than 100,000%"
     hundredths = share * 10_000
     whole = math.ceil(hundredths) if up else math.floor(hundredths)
     return f"{whole / 100:.2f}".rstrip("0").rstrip(".") + "%"

@@ -233,7 +233,7 @@ class Ledger:
         """
         with self._store.reading() as rows:
             damage, head, found = rows.damage(), rows.head(), rows.after(0)
-        return verdict_of(head, found, damage, expected_head, prices_at)
+        return verdict_of(head, found, damage, expected_head)
 
     def close(self) -> None:
         """Let go of the database; nothing is changed."""

@@ -33,7 +33,7 @@ from dpmcmc.ledger.capacity import Capacity
 from dpmcmc.ledger.divergences import bit_divergence, lattice_divergence
 from dpmcmc.ledger.errors import LedgerError
 
-__all__ = ["price"]
+__all__ = ["offers", "price"]
 
 _UPWARD = 1 + 1e-12
 _LATTICE_SLACK = 2.0**-50
@@ -59,7 +59,6 @@ class Offer(NamedTuple):
     reach: float = math.inf
 
 
-@functools.lru_cache(maxsize=512)
 def price(event: DpEvent, capacity: Capacity) -> tuple[float, float]:
     """Return what one single event costs of a capacity.
 
@@ -73,13 +72,40 @@ def price(event: DpEvent, capacity: Capacity) -> tuple[float, float]:
     Returns
     -------
     divergence, slack
-        Both rounded up; of all valid bounds the one that takes the smallest share.
+        Of all `offers` the one that takes the smallest share.
 
     Guarantee
     ---------
-    For any ordered neighbours, and given all that was released before, there are a
-    law within total variation ``slack`` of what the event releases for one, and a law
-    within ``slack`` times e^−ε of what it releases for the other, whose Rényi
+    As of `offers`.
+    """
+
+    def share(cost: tuple[float, float]) -> float:
+        return max(cost[0] / capacity.divergence, cost[1] / capacity.slack)
+
+    return min(offers(event, capacity), key=share)
+
+
+@functools.lru_cache(maxsize=512)
+def offers(event: DpEvent, capacity: Capacity) -> tuple[tuple[float, float], ...]:
+    """Return all that one single event may be priced at, at the least.
+
+    Parameters
+    ----------
+    event
+        One event, not a composed one.
+    capacity
+        The capacity of the data set.
+
+    Returns
+    -------
+    tuple
+        Pairs of a divergence and a slack, both rounded up; at least one.
+
+    Guarantee
+    ---------
+    For each pair, any ordered neighbours, and given all that was released before, there
+    are a law within total variation ``slack`` of what the event releases for one, and a
+    law within ``slack`` times e^−ε of what it releases for the other, whose Rényi
     divergence of the capacity's order is at most ``divergence``.
     """
     require_supported({event: 1})
@@ -90,29 +116,26 @@ def price(event: DpEvent, capacity: Capacity) -> tuple[float, float]:
         one = offer.cut + rounding * (1 + math.exp(min(offer.reach, 700.0)))
         return min(both, one)
 
-    def share(cost: tuple[float, float]) -> float:
-        return max(cost[0] / capacity.divergence, cost[1] / capacity.slack)
-
-    offers = [
+    found = tuple(
         (offer.divergence * _UPWARD, slack(offer) * _UPWARD)
         for offer in _offers(event, capacity.order)
         if math.isfinite(offer.divergence)
-    ]
-    if not offers:
+    )
+    if not found:
         raise LedgerError(
             f"{event!r} has no known Rényi divergence of order {capacity.order}, which "
             "is the order of this budget; so the ledger cannot add it to other runs. "
             "Take more noise or a smaller clip, or make it the only run ever on these "
             "records (only=True)."
         )
-    return min(offers, key=share)
+    return found
 
 
 def _offers(event: DpEvent, order: int) -> Iterable[Offer]:
     for offer in (_concentrated, _sharpened, *_OTHERS.get(type(event), ())):
         try:
             yield from offer(event, order)
-        except NotApplicableError:
+        except (NotApplicableError, OverflowError):  # hardly any noise overflows
             continue
 
 

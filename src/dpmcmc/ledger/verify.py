@@ -2,22 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether a ledger is what was written: hashes, order, rules and prices, once more."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dp_accounting.dp_event import DpEvent
-
 from dpmcmc.errors import InputError
-from dpmcmc.ledger.accounts import Books, Prices
-from dpmcmc.ledger.capacity import Capacity
+from dpmcmc.ledger.accounts import Account, Books
+from dpmcmc.ledger.capacity import Cost
+from dpmcmc.ledger.codec import decode
 from dpmcmc.ledger.entries import FIRST, Entry, Head
 from dpmcmc.ledger.errors import LedgerError
+from dpmcmc.ledger.prices import offers
 from dpmcmc.ledger.rules import apply, prices_of
+from dpmcmc.ledger.wanted import require_alone
 
 __all__ = ["Verdict", "follow", "verdict_of"]
-
-Pricing = Callable[[Capacity, Iterable[DpEvent]], Prices]
 
 _CLOSE = Fraction(1, 10**6)
 """Versions and machines may round prices differently by this part."""
@@ -76,11 +75,7 @@ def follow(
 
 
 def verdict_of(
-    head: Head,
-    entries: Sequence[Entry],
-    damage: str,
-    expected: str | None,
-    pricing: Pricing,
+    head: Head, entries: Sequence[Entry], damage: str, expected: str | None
 ) -> Verdict:
     """Judge all entries of a ledger."""
     problems = [f"The database file is damaged: {damage}."] if damage else []
@@ -89,7 +84,9 @@ def verdict_of(
         problems += _link(before, last, entry)
         try:
             books = apply(books, entry)
-            problems += _underpriced(books, entry, pricing)
+            account = books.accounts[entry.dataset]
+            problems += _underpriced(account, entry)
+            _require_statement(account, entry)
         except InputError as error:
             problems.append(f"Entry {entry.number} breaks a rule: {error}")
         before, last = entry.head, entry
@@ -125,13 +122,33 @@ def _link(head: Head, last: Entry | None, entry: Entry) -> list[str]:
     return found
 
 
-def _underpriced(books: Books, entry: Entry, pricing: Pricing) -> list[str]:
+def _underpriced(account: Account, entry: Entry) -> list[str]:
     """Return which events were charged for less than they cost."""
-    stored = prices_of(entry.values.get("prices", []))
-    now = pricing(books.accounts[entry.dataset].capacity, stored)
-    whole = books.accounts[entry.dataset].capacity.cost
+    prices = prices_of(entry.values.get("prices", []))
     return [
         f"Entry {entry.number} prices {event!r} below its cost."
-        for event, cost in stored.items()
-        if cost.share(whole) < now[event].share(whole) * (1 - _CLOSE)
+        for event, stored in prices.items()
+        if not any(
+            _scaled(offer).fits(stored) for offer in offers(event, account.capacity)
+        )
     ]
+
+
+def _scaled(offer: tuple[float, float]) -> Cost:
+    """The least price that may pass for an offer."""
+    divergence, slack = (Fraction(part) * (1 - _CLOSE) for part in offer)
+    return Cost(divergence, slack)
+
+
+def _require_statement(account: Account, entry: Entry) -> None:
+    """Refuse an only run whose totals are not within the budget."""
+    if entry.kind != "reserve" or not entry.values["only"]:
+        return
+    totals = [decode(total) for total in entry.values["totals"]]
+    claims = account.runs[entry.run].claims
+    try:
+        require_alone(account, totals, claims, tolerance=_CLOSE)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise LedgerError("its claims are no two numbers.") from None

@@ -9,14 +9,14 @@ from typing import Any
 from dp_accounting.dp_event import DpEvent
 
 from dpmcmc.accounting.certify import least_delta
-from dpmcmc.ledger.accounts import Account, Prices
+from dpmcmc.ledger.accounts import Account, Prices, within
 from dpmcmc.ledger.capacity import Capacity, Cost
 from dpmcmc.ledger.codec import encode
 from dpmcmc.ledger.errors import LedgerError
 from dpmcmc.ledger.prices import price
 from dpmcmc.ledger.rules import leaves_of, prices_text
 
-__all__ = ["prices_at", "wanted"]
+__all__ = ["prices_at", "require_alone", "wanted"]
 
 
 def prices_at(capacity: Capacity, events: Iterable[DpEvent]) -> Prices:
@@ -39,7 +39,7 @@ def wanted(
         raise LedgerError("totals is empty; give all that the run may release.")
     leaves = [leaves_of(total) for total in totals]
     if only:
-        _require_alone(account, totals, claims)
+        require_alone(account, totals, claims)
     singles = {event: None for each in leaves for event in each}
     prices = {} if only else prices_at(account.capacity, singles)
     return {
@@ -50,10 +50,32 @@ def wanted(
     }
 
 
-def _require_alone(
-    account: Account, totals: Sequence[DpEvent], claims: tuple[float, float] | None
+def require_alone(
+    account: Account,
+    totals: Sequence[DpEvent],
+    claims: tuple[float, float] | None,
+    *,
+    tolerance: Fraction = Fraction(0),
 ) -> None:
-    """Refuse an only run whose own statement is not within the budget."""
+    """Refuse an only run whose own statement is not within the budget.
+
+    Parameters
+    ----------
+    account
+        The data set.
+    totals
+        All that the run may release, for each way that it may go.
+    claims
+        The (ε, δ) of its statement.
+    tolerance
+        By which part of δ the totals may pass it: for a ledger that another machine
+        wrote, which may have rounded differently.
+
+    Guarantee
+    ---------
+    If this returns, and tolerance is 0, a run whose charges stay within one of the
+    totals is (ε, δ)-differentially private, with the ε and δ of the data set.
+    """
     if claims is None:
         raise LedgerError(
             "only=True needs claims, the (ε, δ) of the run's own statement. Give both."
@@ -65,8 +87,29 @@ def _require_alone(
             f"the run's own statement is (ε = {epsilon:g}, δ = {delta:g}), and the "
             f"budget of {account.name!r} is {budget}. Take a smaller epsilon or delta."
         )
-    if any(least_delta(total, account.epsilon) > account.delta for total in totals):
+    deltas = [_delta(total, account.epsilon) for total in _ways(totals)]
+    if sum(map(Fraction, deltas)) > Fraction(account.delta) * (1 + tolerance):
+        several = "all ways of the run together are" if len(deltas) > 1 else "it is"
         raise LedgerError(
             f"what the run may release is not proven to be within {budget}, whatever "
-            "its statement says. Give the totals and claims of one and the same run."
+            f"its statement says: {several} proven for δ = {sum(deltas):.3g}. Give the "
+            "totals and claims of one and the same run, or fewer totals."
         )
+
+
+def _ways(totals: Sequence[DpEvent]) -> list[DpEvent]:
+    """Leave out each total that is within another: it is no way of its own."""
+    kept: list[DpEvent] = []
+    for total in totals:
+        leaves = leaves_of(total)
+        if not any(within(leaves, leaves_of(other)) for other in kept):
+            others = [each for each in kept if not within(leaves_of(each), leaves)]
+            kept = [*others, total]
+    return kept
+
+
+def _delta(total: DpEvent, epsilon: float) -> float:
+    try:
+        return least_delta(total, epsilon)
+    except OverflowError:  # hardly any noise
+        return 1.0
