@@ -145,7 +145,6 @@ def wrong(dpmcmc: Command, folder: Path, words: str) -> str:
         ("model.py:model", "model.py", "a Python file and a name in it"),
         ("study.db", "absent.db", "absent.db' does not exist"),
         ("--data-set people", "--data-set folk", "the ledger has 'people'"),
-        ("--data-set people", "", "the data set is None; the ledger has 'people'"),
         ("--spender ana", "--spender eve", "only ana, bo may spend"),
         ("--delta 1e-6", "", "--delta is missing"),
         ("--data people.csv", "", "--data is missing"),

@@ -43,7 +43,7 @@ def test_a_job_leaves_draws_a_statement_and_a_report(outcome: Outcome) -> None:
     assert "<title>a first look" in page
     assert "model.py:model" in page
     assert str(folder.parent) not in page  # where it ran is nobody's business
-    assert RunFolder.open(folder).parts()[:2] == ("chunk-000000", "chunk-000001")
+    assert RunFolder.open(folder).parts()[-2:] == ("chunk-000008", "chunk-000009")
 
 
 def test_the_ledger_was_charged_for_every_chunk_and_closed(outcome: Outcome) -> None:
@@ -113,7 +113,7 @@ def test_a_run_that_is_declined_leaves_nothing(
     ("changes", "said"),
     [
         ({"dataset": "persons"}, "the data set is 'persons'; the ledger has 'people'"),
-        ({"dataset": None}, "the data set is None; the ledger has 'people'"),
+        ({"dataset": None}, "None; the ledger has 'people', 'beasts', 'small'"),
         ({"spender": "eve"}, "the spender is 'eve'; only ana, bo may spend"),
         ({"dataset": "beasts"}, "reads 200 records; 'beasts' is registered with 300"),
         ({"dataset": "small"}, "the run needs"),
@@ -171,6 +171,22 @@ def test_a_run_that_comes_second_while_somebody_thinks_is_refused(
     assert opened == []
     assert not (folder / "run").exists()
     assert entries(folder).count("reserve") == 1
+
+
+def test_the_only_data_set_of_a_ledger_needs_no_name(folder: Path) -> None:
+    asked: list[Question] = []
+
+    def ask(question: Question) -> None:
+        asked.append(question)
+        no(question)
+
+    job = job_in(folder, dataset=None)
+    with pytest.raises(DeclinedError):
+        run(job, folder / "run", ask=ask, progress=False)
+    assert asked[0].standing is not None
+    assert asked[0].standing.dataset == "people"
+    outcome = run(job, folder / "run", ask=yes, progress=False)
+    assert job_of(RunFolder.open(outcome.folder)).dataset == "people"
 
 
 def test_an_only_run_takes_the_whole_budget(folder: Path) -> None:

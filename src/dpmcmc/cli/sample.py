@@ -65,7 +65,10 @@ def add(commands: Commands) -> None:
     budget.add_argument("--delta", type=float, metavar="D", help="δ of the run")
     budget.add_argument("--ledger", metavar="FILE|URL", help="the ledger to charge")
     budget.add_argument(
-        "--data-set", dest="dataset", metavar="NAME", help="its name in the ledger"
+        "--data-set",
+        dest="dataset",
+        metavar="NAME",
+        help="its name in the ledger, if that has several",
     )
     budget.add_argument("--spender", metavar="NAME", help="who spends; you by default")
     budget.add_argument("--purpose", help="what it is for, in a few words")

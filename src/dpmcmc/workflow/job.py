@@ -20,7 +20,7 @@ from dpmcmc.files import FileError, RunFolder
 from dpmcmc.ledger import Ledger
 from dpmcmc.proposals import Adaptive, RandomWalk
 
-__all__ = ["Job", "facts_of", "job_of", "open_ledger", "settled"]
+__all__ = ["Job", "facts_of", "job_of", "named", "open_ledger", "settled"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,8 @@ class Job:
         that of a `MinibatchBarker`. If none is given, the run chooses for itself.
     ledger, dataset, spender, purpose, only
         The ledger that is charged, if there is one, and in whose name; as in
-        `Ledger.reserve`.
+        `Ledger.reserve`. A ledger with one data set needs no ``dataset``; the spender
+        is the user of the operating system unless given.
     """
 
     model: str
@@ -95,6 +96,14 @@ def settled(job: Job) -> Job:
     )
 
 
+def named(job: Job, ledger: Ledger | None) -> Job:
+    """The same job with the name of its data set, if it is the only one there is."""
+    if ledger is None or job.dataset is not None:
+        return job
+    (only,) = ledger.datasets()
+    return replace(job, dataset=only)
+
+
 def facts_of(job: Job) -> dict[str, Any]:
     """What a folder keeps of a job: all but a password."""
     ledger = job.ledger
@@ -137,7 +146,7 @@ def open_ledger(job: Job) -> Iterator[Ledger | None]:
         return
     with Ledger.open(job.ledger, create=False) as ledger:
         known = ledger.datasets()
-        if job.dataset is None or job.dataset not in known:
+        if job.dataset not in known and not (job.dataset is None and len(known) == 1):
             raise InputError(
                 f"the data set is {job.dataset!r}; the ledger has "
                 f"{', '.join(map(repr, known)) or 'none'}. Name one of them, or "

@@ -14,7 +14,7 @@ from dpmcmc.ledger import Ledger, Overview
 from dpmcmc.posterior import Posterior
 from dpmcmc.report import Budget, Entry, write_report
 from dpmcmc.workflow.custody import Ask, FolderCustody, LedgerCustody
-from dpmcmc.workflow.job import Job, facts_of, job_of, open_ledger, settled
+from dpmcmc.workflow.job import Job, facts_of, job_of, named, open_ledger, settled
 from dpmcmc.workflow.study import LoadedStudy, load_study
 
 __all__ = ["Outcome", "report", "resume", "run"]
@@ -59,6 +59,7 @@ def run(job: Job, out: str | Path, *, ask: Ask, progress: bool = True) -> Outcom
     loaded = load_study(job.model)
     is_new = not Path(out).exists()
     with open_ledger(job) as ledger:
+        job = named(job, ledger)
         facts = {"job": facts_of(job), "model": loaded.digest}
         with RunFolder.create(out, facts) as folder:
             try:

@@ -70,7 +70,8 @@ class Study:
         return tuple(
             one.name
             for one in taken
-            if one.kind not in kinds and one.default in (one.empty, None)
+            if one.kind not in kinds
+            and (one.default is one.empty or one.default is None)
         )
 
     def within(self, bounds: Mapping[str, tuple[float, float]]) -> "Study":
