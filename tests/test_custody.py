@@ -11,12 +11,20 @@ import pytest
 from dp_accounting.dp_event import DpEvent, SelfComposedDpEvent
 
 import dpmcmc
-from dpmcmc import ControlVariates, Posterior, RandomWalk, Statement, Variational
+from dpmcmc import (
+    ControlVariates,
+    Posterior,
+    RandomWalk,
+    Statement,
+    SufficientStatistics,
+    Variational,
+)
 from dpmcmc.accounting import certify_epsilon
 from dpmcmc.accounting.registry import flatten
 from dpmcmc.custody import Arrays
 from dpmcmc.private import acceptance, gradients
 from dpmcmc.proposals import Adaptive
+from dpmcmc.variational import Start
 
 RECORDS = np.random.default_rng(3).normal(1.0, 1.0, 400)
 MODEL = dpmcmc.Model(
@@ -127,8 +135,9 @@ def test_each_part_is_charged_before_the_records_are_opened_for_it(
         "charge control",
         "open",
     ]
-    assert log[log.index("keep control") :][:3] == [
+    assert log[log.index("keep control") :][:4] == [
         "keep control",
+        "keep plan",
         "charge chunk-000000",
         "open",
     ]
@@ -163,7 +172,8 @@ def test_a_broken_run_goes_on_and_pays_only_for_new_chunks() -> None:
     with pytest.raises(Killed):
         run(custodian)
     before = dict(custodian.charged)
-    made = sum(len(part["accepted"]) for part in custodian.parts.values())
+    kept_parts = [part for name, part in custodian.parts.items() if name != "plan"]
+    made = sum(len(part["accepted"]) for part in kept_parts)
     (total,) = custodian.totals
     posterior = run(custodian)
     assert all(custodian.charged[part] == event for part, event in before.items())
@@ -178,6 +188,66 @@ def test_a_broken_run_goes_on_and_pays_only_for_new_chunks() -> None:
     assert f"{kept:,} of {steps:,} steps were kept" in posterior.statement.text
     together = all_of(custodian.charged.values())
     assert together == flatten(total)
+
+
+SHORT = {"epsilon": None, "steps": 100, "chunk": 20}
+
+
+def broken_off() -> Custodian:
+    """A run of 100 bits that died with two chunks of 20 kept, and more charged."""
+    custodian = Custodian(dies_at="keep chunk-000002")
+    with pytest.raises(Killed):
+        run(custodian, **SHORT)
+    return custodian
+
+
+def test_a_run_goes_on_with_the_chunks_that_it_was_begun_with() -> None:
+    custodian = broken_off()
+    run(custodian, **{**SHORT, "chunk": 1})
+    (total,) = custodian.totals
+    assert all_of(custodian.charged.values()) == flatten(total)
+    assert len(custodian.charged) == 5
+
+
+def test_other_chunks_than_those_that_were_kept_are_refused(
+    watched: Callable[..., Custodian],
+) -> None:
+    """As of a run that never kept how it is cut into chunks."""
+    begun = broken_off()
+    custodian = watched()
+    custodian.charged, custodian.parts = begun.charged, begun.parts
+    del custodian.parts["plan"]
+    with pytest.raises(dpmcmc.InputError, match=r"other chunks: .* shape \(20, 1\)"):
+        run(custodian, **{**SHORT, "chunk": 1})
+    assert custodian.log == ["reserve", "keep plan"]
+
+
+def test_other_chains_of_the_same_cost_are_refused(
+    watched: Callable[..., Custodian],
+) -> None:
+    begun = broken_off()
+    custodian = watched()
+    custodian.charged, custodian.parts = begun.charged, begun.parts
+    with pytest.raises(dpmcmc.InputError, match="with chains=1 and steps=100; now"):
+        run(custodian, **{**SHORT, "chains": 2, "steps": 50})
+    assert custodian.log == ["reserve"]
+
+
+@pytest.mark.parametrize("says_all", [False, True])
+def test_a_start_that_was_found_before_is_refused(says_all: bool) -> None:
+    """Custody would not be charged with it, but the statement is of it too."""
+    model: dpmcmc.Model = MODEL
+    records: Any = RECORDS
+    told: dict[str, Any] = {"clip": 0.01}
+    if says_all:
+        model, records = dpmcmc.models.normal((-9, 11), sd=1.0), {"x": RECORDS}
+        told = {"control": SufficientStatistics()}
+    found = Start(model.initial, np.eye(1), 0.5, 1e-7, "a fit")
+    custodian = Custodian()
+    told |= {"start": found, "custody": custodian, "progress": False}
+    with pytest.raises(dpmcmc.InputError, match="Give start='variational'"):
+        dpmcmc.sample(model, records, epsilon=1.0, delta=1e-5, **told)
+    assert custodian.log == []
 
 
 def test_going_on_starts_where_the_kept_chunks_end() -> None:

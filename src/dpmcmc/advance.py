@@ -17,12 +17,16 @@ import numpy as np
 from dp_accounting.dp_event import DpEvent, SelfComposedDpEvent
 
 from dpmcmc.custody import Arrays, Custody, arrays_of, chunk_parts, tree_of
+from dpmcmc.errors import InputError
 from dpmcmc.private import Chains, Released, Tape, Test
 from dpmcmc.progress import steps_bar
 from dpmcmc.proposals import Mover
 from dpmcmc.run import Run
 
 __all__ = ["advance"]
+
+_PLAN = "plan"
+"""The part that says how a run is cut into chunks."""
 
 
 def advance(
@@ -54,14 +58,24 @@ def advance(
         The released chunks in order, on the host. There are fewer than planned if a
         chunk was lost, or if the run was interrupted from the keyboard.
 
+    Raises
+    ------
+    InputError
+        If the run was begun with other chains, steps or chunks; no record was read.
+
     Guarantee
     ---------
     No record is read for a chunk before ``custody.charge`` has returned for it, and
     each chunk of the run is charged and made at most once, whoever broke it off.
     """
+    run = _as_begun(run, custody)
     parts = list(chunk_parts(run.steps, run.chunk))
-    found = [custody.kept(part) for part, _ in parts]
-    released = [_chunk_of(one, run.points) for one in found if one is not None]
+    found = [(part, steps, custody.kept(part)) for part, steps in parts]
+    released = [
+        _chunk_of(part, kept, run, steps)
+        for part, steps, kept in found
+        if kept is not None
+    ]
     left = [(part, steps) for part, steps in parts if not custody.is_charged(part)]
     if not left:
         return released
@@ -90,6 +104,27 @@ def advance(
             if not released:
                 raise
     return released
+
+
+def _as_begun(run: Run, custody: Custody) -> Run:
+    """The run, cut into chunks as it was when it was begun.
+
+    How it is cut is kept before the first chunk is charged: a chunk is known by its
+    number, which stands for the same steps only as long as no length changes.
+    """
+    now = {"chains": run.chains, "steps": run.steps, "chunk": run.chunk}
+    kept = custody.kept(_PLAN)
+    if kept is None:
+        custody.keep(_PLAN, {name: np.array(count) for name, count in now.items()})
+        return run
+    before = {name: int(kept[name]) for name in now}
+    if (before["chains"], before["steps"]) != (run.chains, run.steps):
+        raise InputError(
+            f"the run was begun with chains={before['chains']} and "
+            f"steps={before['steps']}; now they are {run.chains} and {run.steps}. Give "
+            "those that it was begun with, or begin another run."
+        )
+    return replace(run, chunk=before["chunk"])
 
 
 def _charged(
@@ -158,6 +193,13 @@ def _arrays(rows: Released) -> Arrays:
     return {**arrays_of(rows.theta, "theta"), "accepted": np.asarray(rows.accepted)}
 
 
-def _chunk_of(arrays: Arrays, like: Any) -> Released:
+def _chunk_of(part: str, arrays: Arrays, run: Run, steps: int) -> Released:
+    """What was kept of a chunk, if it is the chunk that is planned."""
     accepted: Any = arrays["accepted"]
-    return Released(tree_of(arrays, "theta", like), accepted)
+    if accepted.shape != (steps, run.chains):
+        raise InputError(
+            f"the run was begun with other chunks: what was kept as {part} is of shape "
+            f"{accepted.shape}, but {steps} steps of {run.chains} chains are planned. "
+            "Give the settings that it was begun with, or begin another run."
+        )
+    return Released(tree_of(arrays, "theta", run.points), accepted)

@@ -43,7 +43,7 @@ class Custody(Protocol):
         ...
 
     def keep(self, part: str, arrays: Arrays) -> None:
-        """Keep what a part released; nothing else is ever handed over."""
+        """Keep what a part released, or how a run goes on; both may be shown."""
         ...
 
     def kept(self, part: str) -> Arrays | None:

@@ -29,7 +29,7 @@ from dpmcmc.controls import (
     spread_of,
 )
 from dpmcmc.custody import NOBODY, Custody
-from dpmcmc.errors import require_count
+from dpmcmc.errors import InputError, require_count
 from dpmcmc.loop import run_chains
 from dpmcmc.posterior import Posterior
 from dpmcmc.private import FullData, Tape
@@ -57,6 +57,12 @@ def run_privately(
 ) -> Posterior:
     """Run as told, under a budget, or with the ε that so many steps cost.
 
+    Raises
+    ------
+    InputError
+        If something given cannot be used, or custody would not be charged with all
+        that the statement is of; no record was read.
+
     Guarantee
     ---------
     The returned draws and accepted bits, together with the start if it was found
@@ -66,6 +72,12 @@ def run_privately(
     by a start that was found before and was handed over as such.
     """
     certified = check_privately(settings, delta=delta, epsilon=epsilon)
+    if custody is not NOBODY and certified.ready.planned.found is not None:
+        raise InputError(
+            "start is one that was found before, outside of this custody, which is "
+            "not charged with it. Give start='variational' or a dpmcmc.Variational, "
+            "so that a start is found, and charged, with the run."
+        )
     custody.reserve([certified.total], certified.statement)
     return run_certified(settings, certified, custody)
 

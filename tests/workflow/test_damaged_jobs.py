@@ -36,9 +36,9 @@ def edit(path: Path) -> None:
         ("run.json", Path.unlink, ["there is no", "run.json", "put back a copy"]),
         ("run.json", cut, ["run.json is damaged, or was edited by hand. Put back"]),
         ("run.json", edit, ["run.json is damaged, or was edited by hand. Put back"]),
-        ("parts/000003.chunk-000003.npz", flip, ["000003.chunk-000003.npz is damaged"]),
-        ("parts/000003.chunk-000003.npz", cut, ["000003.chunk-000003.npz is damaged"]),
-        ("parts/000003.chunk-000003.npz", Path.unlink, ["its file 000003 is missing"]),
+        ("parts/000004.chunk-000003.npz", flip, ["000004.chunk-000003.npz is damaged"]),
+        ("parts/000004.chunk-000003.npz", cut, ["000004.chunk-000003.npz is damaged"]),
+        ("parts/000004.chunk-000003.npz", Path.unlink, ["its file 000004 is missing"]),
     ],
 )
 def test_a_damaged_folder_is_not_gone_on_with(

@@ -35,14 +35,14 @@ from dpmcmc.workflow import LedgerCustody, Outcome, broken_off, load_study, resu
 from dpmcmc.workflow.job import facts_of, settled
 
 FIRST_LOST = 5
-"""The chunk at whose keeping the process dies."""
+"""The chunk at whose keeping the process dies; how the run is cut is kept first."""
 
 
 def break_off(folder: Path, patch: pytest.MonkeyPatch, **changes: Any) -> None:
     """Let a run die while it keeps a chunk; what it holds stays held."""
     with (
         dead(patch),
-        dying(patch, RunFolder, "keep", at=FIRST_LOST + 1),
+        dying(patch, RunFolder, "keep", at=FIRST_LOST + 2),
         pytest.raises(Died),
     ):
         run_in(folder, **changes)
@@ -200,10 +200,63 @@ def test_another_ledger_is_refused(
         ledger.register("people", records=200, epsilon=9, delta=1e-5, spenders=["ana"])
     with (
         counted(monkeypatch) as opened,
-        pytest.raises(LedgerError, match="has no run of that id"),
+        pytest.raises(FileError, match="older than the folder, or another one"),
     ):
         go_on(folder, ledger=str(folder / "other.db"))
     assert opened == []
+
+
+def test_a_ledger_that_is_older_than_the_folder_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be charged again for names that the folder holds, and records read."""
+    with (
+        dead(monkeypatch),
+        dying(monkeypatch, RunFolder, "keep", at=3),
+        pytest.raises(Died),
+    ):
+        run_in(folder)
+    older = (folder / "study.db").read_bytes()
+    with (
+        dead(monkeypatch),
+        dying(monkeypatch, RunFolder, "keep", at=3),
+        pytest.raises(Died),
+    ):
+        go_on(folder)
+    newer = (folder / "study.db").read_bytes()
+    (folder / "study.db").write_bytes(older)
+    with counted(monkeypatch) as opened, pytest.raises(FileError) as caught:
+        go_on(folder)
+    assert "holds 'chunk-0000" in str(caught.value)
+    assert "was never charged: the ledger is older than" in str(caught.value)
+    assert "Put back the newer ledger" in str(caught.value)
+    assert opened == []
+    assert (folder / "study.db").read_bytes() == older
+    (folder / "study.db").write_bytes(newer)
+    go_on(folder)
+
+
+def test_only_places_and_the_spender_can_be_given_anew(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_off(folder, monkeypatch)
+    for setting in ("chunk", "chains", "epsilon", "dataset", "only"):
+        with pytest.raises(TypeError, match=setting):
+            go_on(folder, **{setting: 1})
+
+
+def test_chunks_stay_as_they_were(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with a version that would cut the run into other chunks."""
+    job = without_ledger(folder)
+    with dying(monkeypatch, RunFolder, "keep", at=12), pytest.raises(Died):
+        run(job, folder / "run", ask=yes, progress=False)
+    with RunFolder.open(folder / "run", write=True) as made:
+        made.note({"job": facts_of(replace(settled(job), chunk=1))})
+    assert steps_of(go_on(folder)) < STEPS
+    begun = [one for one in RunFolder.open(folder / "run").parts() if "begun" in one]
+    assert len(begun) == STEPS // CHUNK
 
 
 def test_a_ledger_cannot_be_added_later(folder: Path) -> None:
@@ -249,7 +302,7 @@ def test_a_start_that_was_paid_for_and_lost(
 def test_ctrl_c_soon_leaves_a_posterior_of_few_draws(
     folder: Path, monkeypatch: pytest.MonkeyPatch, kept: int
 ) -> None:
-    pressed = {"at": kept + 1, "error": KeyboardInterrupt}
+    pressed = {"at": kept + 2, "error": KeyboardInterrupt}
     with dying(monkeypatch, RunFolder, "keep", **pressed):
         outcome = run_in(folder)
     assert steps_of(outcome) == kept * CHUNK
