@@ -22,7 +22,7 @@ COMMANDS = [
     "reproduce",
     "completion",
 ]
-ACTIONS = ["register", "show", "verify", "release"]
+ACTIONS = ["register", "show", "verify", "release", "spenders"]
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,16 @@ def test_what_is_spent_and_left(dpmcmc: Command, finished: Path) -> None:
     assert len(json.loads(dpmcmc("ledger show study.db --json").out)) == 2
 
 
+def test_who_may_spend_is_changed(dpmcmc: Command, folder: Path) -> None:
+    words = "ledger register new.db folk --records 500 --epsilon 2 --delta 1e-6"
+    dpmcmc(f"{words} --spender ana --spender bo")
+    said = dpmcmc("ledger spenders new.db folk --add cy --add di --remove ana")
+    assert said.out == "The budget of folk may be spent by bo, cy, di.\n"
+    assert "nobody is added" in dpmcmc("ledger spenders new.db folk").refusal
+    assert "no such name" in dpmcmc("ledger spenders new.db f --add a").refusal
+    assert dpmcmc("ledger verify new.db").code == 0
+
+
 def test_an_empty_ledger(dpmcmc: Command, folder: Path) -> None:
     Ledger.open("empty.db").close()
     assert dpmcmc("ledger show empty.db").out == "No data set is registered yet.\n"

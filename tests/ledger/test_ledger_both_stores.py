@@ -281,6 +281,36 @@ def test_who_may_spend_and_on_what(place: str) -> None:
         assert len(ledger.entries()) == 2
 
 
+def test_spenders_are_changed_by_who_registered(place: str) -> None:
+    with opened(place) as ledger:
+        for by in ("ana", "eve"):
+            with pytest.raises(LedgerError, match="by 'steward' alone"):
+                ledger.change_spenders("people", add=["eve"], by=by)
+        run = reserve(ledger, 10)
+        ledger.change_spenders("people", add=["eve", "bo"], remove="ana", by="steward")
+        assert ledger.overview("people").spenders == ("bo", "eve")
+        with pytest.raises(LedgerError, match="the spender is 'ana'; only bo, eve may"):
+            reserve(ledger)
+        run.charge(BIT)  # what is open goes on
+        run.close()
+        with pytest.raises(LedgerError, match="the spender is 'ana'"):
+            ledger.resume(run.run, "ana")
+        reserve(ledger, spender="eve")
+        with pytest.raises(LedgerError, match="the spender is 'ana'"):
+            ledger.change_spenders("people", remove=["ana"], by="steward")
+        with pytest.raises(LedgerError, match="at least one name"):
+            ledger.change_spenders("people", remove=["bo", "eve"], by="steward")
+        with pytest.raises(LedgerError, match="no such name"):
+            ledger.change_spenders("persons", add=["bo"], by="steward")
+        with pytest.raises(LedgerError, match="nobody is added or removed"):
+            ledger.change_spenders("people", by="steward")
+        with pytest.raises(LedgerError, match="add is ''; it must be text"):
+            ledger.change_spenders("people", add=[""], by="steward")
+        assert ledger.verify().ok
+    with Ledger.open(place, create=False) as again:
+        assert again.overview("people").spenders == ("bo", "eve")
+
+
 def test_data_sets_do_not_share_budgets(place: str) -> None:
     with opened(place) as ledger:
         register(ledger, "beasts", spenders="ana", by=None)
@@ -328,7 +358,8 @@ def test_an_overview_is_for_people_and_for_machines(sqlite: str) -> None:
         ({"delta": 1.0}, "delta is 1.0"),
         ({"records": 0}, "records is 0"),
         ({"spenders": ()}, "at least one name"),
-        ({"spenders": ("ana", "")}, "at least one name"),
+        ({"spenders": ("ana", "")}, "spenders is ''; it must be text"),
+        ({"spenders": ("ana", "two\nlines")}, "must be one line"),
         ({"note": "two\nlines"}, "must be one line"),
         ({"dataset": " "}, "dataset is ' '"),
         ({"by": 3}, "spender is 3"),

@@ -27,6 +27,7 @@ examples:
   dpmcmc ledger show study.db people --plot budget.png
   dpmcmc ledger verify study.db
   dpmcmc ledger release study.db 1f3a9c20
+  dpmcmc ledger spenders study.db people --add cy --remove bo
 
 A ledger is an SQLite file, or a PostgreSQL database by its URL
 (postgresql://host/study). Entries are never changed, only added.
@@ -59,6 +60,7 @@ def add(commands: Commands) -> None:
     _add_show(parts)
     _add_verify(parts)
     _add_release(parts)
+    _add_spenders(parts)
 
 
 def _add_register(parts: Commands) -> None:
@@ -138,6 +140,28 @@ def _add_release(parts: Commands) -> None:
     release.set_defaults(run=_release)
 
 
+def _add_spenders(parts: Commands) -> None:
+    spenders = add_command(
+        parts,
+        "spenders",
+        summary="change who may spend the budget of a data set",
+        description="Change who may spend the budget of a data set, if you registered "
+        "it. Open runs of those who are removed go on; release them to stop them.",
+        examples="example:\n"
+        "  dpmcmc ledger spenders study.db people --add cy --remove bo\n",
+    )
+    _add_place(spenders)
+    spenders.add_argument("dataset", metavar="NAME", help="the data set")
+    for option, meaning in (
+        ("--add", "who may spend it from now on; may be repeated"),
+        ("--remove", "who may not any more; may be repeated"),
+    ):
+        spenders.add_argument(
+            option, action="append", default=[], metavar="NAME", help=meaning
+        )
+    spenders.set_defaults(run=_spenders)
+
+
 def _add_place(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("ledger", metavar="FILE|URL", help="where the ledger is")
 
@@ -213,4 +237,12 @@ def _release(chosen: argparse.Namespace) -> int:
             confirm(f"Release run {chosen.id}? If it is alive, it stops.")
         ledger.release(chosen.id, getpass.getuser())
     print(f"Run {chosen.id} holds nothing any more; what it spent stays spent.")
+    return _OK
+
+
+def _spenders(chosen: argparse.Namespace) -> int:
+    with _open(chosen.ledger) as ledger:
+        ledger.change_spenders(chosen.dataset, add=chosen.add, remove=chosen.remove)
+        allowed = ledger.overview(chosen.dataset).spenders
+    print(f"The budget of {chosen.dataset} may be spent by {', '.join(allowed)}.")
     return _OK

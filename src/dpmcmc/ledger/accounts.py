@@ -81,7 +81,7 @@ class Account:
     Attributes
     ----------
     name, records, epsilon, delta, spenders, note, registrar, time
-        As it was registered, by whom, and when.
+        As it was registered, by whom, and when; the spenders as they are now.
     capacity
         What the budget holds.
     runs

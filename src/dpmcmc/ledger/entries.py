@@ -18,7 +18,7 @@ FORMAT = 1
 FIRST = "0" * 64
 """What stands for the hash before the first entry."""
 
-KINDS = ("register", "reserve", "charge", "close", "release", "resume")
+KINDS = ("register", "spenders", "reserve", "charge", "close", "release", "resume")
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Entry:
     kind
         One of `KINDS`.
     dataset, run, spender
-        What it is about, and who did it; a registration has no run.
+        What it is about, and who did it; what is of no run has none.
     payload
         Everything else, as canonical JSON text.
     previous, hash

@@ -21,6 +21,7 @@ from dpmcmc.ledger.entries import FIRST, Entry, Head, sealed, time_text
 from dpmcmc.ledger.errors import LedgerError
 from dpmcmc.ledger.overview import Overview, overview_of
 from dpmcmc.ledger.rules import account_of, apply, leaves_of, prices_text, run_of
+from dpmcmc.ledger.texts import names, text
 from dpmcmc.ledger.verify import Verdict, follow, verdict_of
 from dpmcmc.ledger.wanted import prices_at, wanted
 
@@ -122,23 +123,44 @@ class Ledger:
         by
             Who registers it; the user of the operating system, if not given.
         """
-        named = (spenders,) if isinstance(spenders, str) else tuple(spenders)
-        if not named or not all(isinstance(n, str) and n.strip() for n in named):
-            raise LedgerError(
-                f"spenders is {spenders!r}; at least one name must be given. Name who "
-                "may spend the budget."
-            )
+        named = names("spenders", spenders)
         count = errors.require_count("records", records, "Give the number of records.")
         capacity = settle(epsilon, delta)
         values = {
             "records": count,
             "delta": float(delta),
             **capacity._asdict(),
-            "spenders": list(named),
-            "note": _text("note", note),
+            "spenders": named,
+            "note": text("note", note),
         }
-        name = _text("dataset", dataset, empty=False)
+        name = text("dataset", dataset, empty=False)
         self._append("register", name, "", by or getpass.getuser(), values)
+
+    def change_spenders(
+        self,
+        dataset: str,
+        *,
+        add: Iterable[str] = (),
+        remove: Iterable[str] = (),
+        by: str | None = None,
+    ) -> None:
+        """Change who may spend the budget of a data set.
+
+        Open runs of those who are removed go on; release them to stop them.
+
+        Parameters
+        ----------
+        dataset
+            Its name.
+        add, remove
+            Who may spend it from now on, and who may not any more, by name.
+        by
+            Who registered it; the user of the operating system, if not given.
+        """
+        values = {"add": names("add", add), "remove": names("remove", remove)}
+        if not any(values.values()):
+            raise LedgerError("nobody is added or removed. Name whom to add or remove.")
+        self._append("spenders", dataset, "", by or getpass.getuser(), values)
 
     def reserve(
         self,
@@ -174,7 +196,7 @@ class Ledger:
             With which the run charges each part before it reads for it.
         """
         values = wanted(self._account(dataset), totals, only, claims)
-        values["purpose"] = _text("purpose", purpose)
+        values["purpose"] = text("purpose", purpose)
         run = secrets.token_hex(4)
         entry = self._append("reserve", dataset, run, spender, values)
         return Reservation(self, dataset, run, spender, entry.number)
@@ -277,7 +299,7 @@ class Ledger:
         The rules are applied to all entries before it, and between that and the
         storing of the entry nobody else writes.
         """
-        spender = _text("spender", who, empty=False)
+        spender = text("spender", who, empty=False)
         with self._lock:
             with self._store.writing() as rows:
                 self._catch_up(rows)
@@ -340,7 +362,7 @@ class Reservation:
         unknown = [each for each in leaves if each not in run.prices]
         prices = {} if run.only else prices_at(account.capacity, unknown)
         values = {"event": encode(event), "prices": prices_text(prices)}
-        self._write("charge", {**values, "part": _text("part", part)})
+        self._write("charge", {**values, "part": text("part", part)})
 
     def parts(self) -> tuple[str, ...]:
         """The parts of the run that were ever charged, by name."""
@@ -353,15 +375,3 @@ class Reservation:
     def _write(self, kind: str, values: dict[str, Any]) -> None:
         values = {**values, "holding": self.holding}
         self.ledger._append(kind, self.dataset, self.run, self.spender, values)
-
-
-def _text(name: str, value: object, *, empty: bool = True) -> str:
-    """Return a text that is safe to store and to show on one line."""
-    if not isinstance(value, str) or not (empty or value.strip()):
-        raise LedgerError(f"{name} is {value!r}; it must be text. Give a name.")
-    if not value.isprintable() or len(value) > 1000:
-        raise LedgerError(
-            f"{name} is {value[:60]!r}; it must be one line of at most 1,000 "
-            "characters. Shorten it."
-        )
-    return value

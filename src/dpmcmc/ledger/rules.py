@@ -7,6 +7,7 @@ again; so there is one set of rules, and it looks at nothing but entries.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -120,6 +121,7 @@ def _register(books: Books, entry: Entry) -> Account:
             f"entry {entry.number} gives {entry.dataset!r} more than its ε and δ hold. "
             "The ledger was edited; verify it."
         )
+    _require_somebody(values["spenders"])
     return Account(
         entry.dataset,
         values["records"],
@@ -131,6 +133,22 @@ def _register(books: Books, entry: Entry) -> Account:
         entry.time,
         capacity,
     )
+
+
+def _spenders(books: Books, entry: Entry) -> Account:
+    account = account_of(books, entry.dataset)
+    if entry.spender != account.registrar:
+        raise LedgerError(
+            f"the spenders of {account.name!r} are changed by {account.registrar!r} "
+            f"alone, who registered it, and not by {entry.spender!r}. Ask them."
+        )
+    add, remove = entry.values["add"], entry.values["remove"]
+    for name in remove:
+        _require_spender(account, name)
+    kept = [name for name in account.spenders if name not in remove]
+    spenders = tuple(dict.fromkeys([*kept, *add]))
+    _require_somebody(spenders)
+    return replace(account, spenders=spenders)
 
 
 def _reserve(books: Books, entry: Entry) -> Account:
@@ -214,6 +232,7 @@ def _resume(books: Books, entry: Entry) -> Account:
 
 _RULES = {
     "register": _register,
+    "spenders": _spenders,
     "reserve": _reserve,
     "charge": _charge,
     "close": _close,
@@ -250,6 +269,14 @@ def _opened(books: Books, entry: Entry) -> tuple[Account, Run]:
 
 def _with(account: Account, run: Run) -> Account:
     return replace(account, runs={**account.runs, run.name: run})
+
+
+def _require_somebody(spenders: Sequence[str]) -> None:
+    if not spenders:
+        raise LedgerError(
+            "there is no spender; at least one name must be given. Name who may spend "
+            "the budget."
+        )
 
 
 def _require_spender(account: Account, spender: str) -> None:
