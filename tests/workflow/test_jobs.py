@@ -235,7 +235,11 @@ def test_paths_hold_in_any_folder_and_the_spender_is_known(
         ("postgresql://ana@host:5432/study", "postgresql://ana@host:5432/study"),
         ("postgresql://host/study?a=1", "postgresql://host/study?a=1"),
         ("postgresql://host/s?password=secret&a=1", "postgresql://host/s?a=1"),
-        ("postgresql://host/s?a=1&password=secret", "postgresql://host/s?a=1&"),
+        ("postgresql://host/s?a=1&password=secret", "postgresql://host/s?a=1"),
+        ("postgresql://u:sec/ret@host/s", "postgresql://u@host/s"),
+        ("postgresql+psycopg://u:s:c/r%40t@h:5/s", "postgresql+psycopg://u@h:5/s"),
+        ("postgresql://host/s?sslpassword=secret&a=1", "postgresql://host/s?a=1"),
+        ("postgresql://host/s?PassFile=%2Fhome%2Fana", "postgresql://host/s"),
     ],
 )
 def test_a_folder_keeps_no_password(folder: Path, url: str, kept: str) -> None:

@@ -22,7 +22,7 @@ from dpmcmc.ledger.entries import FIRST, FORMAT, Entry, Head
 from dpmcmc.ledger.errors import LedgerError
 from dpmcmc.ledger.faults import told
 
-__all__ = ["Rows", "Store"]
+__all__ = ["Rows", "Store", "without_password"]
 
 _TABLES = sql.MetaData()
 
@@ -112,7 +112,9 @@ class Store:
 
     def __init__(self, where: str | Path, *, create: bool, timeout: float) -> None:
         url, path = _resolved(where)
-        self.place = repr(str(path) if path else url.render_as_string())
+        self.place = repr(
+            str(path) if path else without_password(url).render_as_string()
+        )
         if path is not None and not path.exists():
             if not create:
                 raise LedgerError(
@@ -158,6 +160,25 @@ class Store:
     def close(self) -> None:
         """Let go of the database."""
         self._engine.dispose()
+
+
+def without_password(url: URL) -> URL:
+    """The same URL without what may be secret in it.
+
+    That is the password, and what a query says of one or of where it is.
+    """
+    return URL.create(
+        url.drivername,
+        username=url.username,
+        host=url.host,
+        port=url.port,
+        database=url.database,
+        query={
+            name: value
+            for name, value in url.query.items()
+            if "pass" not in name.lower()
+        },
+    )
 
 
 def _resolved(where: str | Path) -> tuple[URL, Path | None]:

@@ -7,7 +7,6 @@ job that was broken off can be taken up from its folder alone.
 """
 
 import getpass
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -108,8 +107,11 @@ def facts_of(job: Job) -> dict[str, Any]:
     """What a folder keeps of a job: all but a password."""
     ledger = job.ledger
     if ledger is not None and "://" in ledger:
-        ledger = re.sub(r"(://[^/@:]*):[^/@]*@", r"\1@", ledger)
-        ledger = re.sub(r"(?<=[?&])password=[^&]*&?", "", ledger)
+        from sqlalchemy import make_url  # noqa: PLC0415 - optional
+
+        from dpmcmc.ledger.store import without_password  # noqa: PLC0415 - optional
+
+        ledger = without_password(make_url(ledger)).render_as_string()
     return asdict(replace(job, ledger=ledger))
 
 
