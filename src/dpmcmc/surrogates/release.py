@@ -108,7 +108,8 @@ def release(
     Raises
     ------
     InputError
-        If something given cannot be used; no record was read.
+        If something given cannot be used; nothing was read for this release, though
+        something may have been for what came before, such as centre and covariance.
 
     Guarantee
     ---------
