@@ -33,6 +33,9 @@ from dpmcmc.workflow import running
 
 STEPS, CHUNK = 120, 4
 
+_EVENTS_A_CHUNK, _EVENTS_BESIDES = 3, 8
+"""It is charged, run and kept; and a job has a beginning and an end."""
+
 LONGEST_WAIT = 0.03
 """Seconds between an event and a kill: about what one write to the ledger takes."""
 
@@ -46,18 +49,18 @@ def main(folder: Path, kills: int, seed: int) -> dict[str, Any]:
     moments = random.Random(seed)
     whole, code = _attempt(folder / "first", None, 0.0)
     problems = _look(folder, folder / "first", code)
-    number, left, died = 0, whole, []
+    number, died = 0, []
     while len(died) < kills and not problems:
         out = folder / f"run-{number}"
         # Beyond its end once in five times, so that many come to it; and often among
         # the first few events, before and while something is set aside.
-        at = moments.randrange(max(1, left) * 5 // 4 + 1)
+        left = max(_EVENTS_BESIDES, whole - _EVENTS_A_CHUNK * _charges(out))
+        at = moments.randrange(left * 5 // 4)
         at = moments.choice([at, at, at, at % 8])
-        seen, code = _attempt(out, at, moments.uniform(0.0, LONGEST_WAIT))
+        _, code = _attempt(out, at, moments.uniform(0.0, LONGEST_WAIT))
         problems += _look(folder, out, code)
-        left -= seen
         if code == 0:
-            number, left = number + 1, whole
+            number += 1
         else:
             died.append(_last_part(out))
     return {
@@ -212,6 +215,11 @@ def _look_at_end(out: Path, charged: int, view: Any) -> list[str]:
         "reported": (out / "report.html").exists(),
     }
     return [f"{out.name} was not {one}" for one, is_so in ended.items() if not is_so]
+
+
+def _charges(out: Path) -> int:
+    reads = Path(f"{out}.reads")
+    return reads.read_text().count("charge ") if reads.exists() else 0
 
 
 def _last_part(out: Path) -> str:
