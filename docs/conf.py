@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How the documentation is built: ``make docs``. Nothing is fetched from a network."""
 
+import atexit
 import os
 import shutil
 import sys
@@ -21,7 +22,8 @@ PROFILE = Path(tempfile.mkdtemp(prefix="dpmcmc-docs-"), "profile_default")
 (PROFILE / "startup").mkdir(parents=True)
 shutil.copy(HERE / "_ext" / "kernel_startup.py", PROFILE / "startup")
 (PROFILE / "ipython_kernel_config.py").write_text("c.IPKernelApp.log_level = 40\n")
-os.environ["IPYTHONDIR"] = str(PROFILE.parent)
+os.environ["IPYTHONDIR"] = os.environ["TMPDIR"] = str(PROFILE.parent)
+atexit.register(shutil.rmtree, PROFILE.parent, ignore_errors=True)
 
 project = "dpmcmc"
 author = "The dpmcmc authors"
