@@ -51,6 +51,14 @@ def test_more_budget_buys_a_wider_bound() -> None:
     assert found[1] > 4
 
 
+def test_a_bound_is_as_wide_as_its_noise_allows() -> None:
+    """Records that the model does not expect are longer than simulated ones."""
+    model = models.two_component_mixture((-100.0, 100.0))
+    theta = {"mean": np.float32(0.0), "gap": np.float32(1.0)}
+    # so much budget that no bound has noise to speak of
+    assert bound_for(model, theta, None, 100.0) == max(BOUNDS)
+
+
 def test_listed_responses_allow_a_tight_bound() -> None:
     model = models.logistic_regression(2, norm=30.0)
     theta = {"coefficients": np.zeros(2, np.float32), "intercept": np.float32(0.0)}
@@ -115,12 +123,12 @@ def trial(off: float) -> Trial:
 
 @pytest.mark.parametrize(
     ("cooler", "way"),
-    [(0.2, "control variates, tempered to 1250"), (3.0, "control variates")],
+    [(0.2, "control variates, tempered to 312"), (3.0, "control variates")],
 )
 def test_it_tempers_only_if_needed_and_says_so(
     monkeypatch: pytest.MonkeyPatch, cooler: float, way: str
 ) -> None:
-    """Two deviations off ask for a sixteenth of the records; half of it, to be safe."""
+    """Four deviations off ask for a 64th of the records; half of it, to be safe."""
     model = models.two_component_mixture((-100.0, 100.0))
     ways = {"control variates": {"control": ControlVariates(share=0.9)}}
     records = Records({"x": np.zeros(40_000)})
@@ -133,7 +141,7 @@ def test_it_tempers_only_if_needed_and_says_so(
     def rehearsed(*_: Any) -> Rehearsal:
         tempering = _[5] if len(_) > 5 else None
         told.append(tempering)
-        off = 2.0 if tempering is None else cooler
+        off = 4.0 if tempering is None else cooler
         reference: Posterior = nothing
         return Rehearsal(40_000, (trial(off),), reference)
 
@@ -142,9 +150,9 @@ def test_it_tempers_only_if_needed_and_says_so(
     start = Start(model.initial, np.eye(2), 0.1, 1e-7, "a start")
     with pytest.warns(UserWarning, match="does not buy a usable posterior"):
         choice = automatic._choose(task, start, None)
-    assert told == [None, 1250.0]
+    assert told == [None, 312.0]
     assert choice.way == way
-    assert choice.settings.get("tempering") == (1250.0 if "tempered" in way else None)
+    assert choice.settings.get("tempering") == (312.0 if "tempered" in way else None)
     assert ("So it runs" in str(choice)) == ("tempered" in way)
     if "tempered" in way:
         chosen = automatic._told(task, way, start)

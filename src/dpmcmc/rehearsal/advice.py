@@ -4,10 +4,14 @@
 
 from dpmcmc.rehearsal.trials import Rehearsal, Trial
 
-__all__ = ["ALIKE", "USABLE", "advice_on", "best_trial"]
+__all__ = ["HOPELESS", "USABLE", "advice_on", "best_trial"]
 
 USABLE = 0.5
 """How far off the mean of a usable posterior may be, in posterior deviations."""
+
+HOPELESS = 3.0
+"""From here on noise drowns the posterior, and intervals that know of it say little: a
+tempered posterior says more."""
 
 ALIKE = 2.0
 """By which factor errors must differ to count, being those of one rehearsal."""
