@@ -65,6 +65,7 @@ from dpmcmc.clipping import (
     Shrinking,
 )
 from dpmcmc.private import Records, Tape
+from dpmcmc.relevance import told_coordinates
 from dpmcmc.surrogates import ControlVariates, release
 from dpmcmc.variational import Start, Variational, fit_start
 
@@ -200,7 +201,8 @@ def laplace(
         rounds=row.rounds,
     )
     centre, covariance = found.mean, found.covariance
-    for stage in control.plan(len(records), len(covariance), DELTA).stages:
+    size = int(told_coordinates(problem.model, records).sum())
+    for stage in control.plan(len(records), size, DELTA).stages:
         released = release(
             problem.model,
             records,

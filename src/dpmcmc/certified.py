@@ -164,7 +164,7 @@ def check_privately(
     planned = plan_start(settings.start, checked.model, checked.records, delta, epsilon)
     left_epsilon, left_delta = remaining(planned.spent, epsilon, delta)
     control = plan_control(
-        settings.control, checked.model, len(checked.records), left_delta, left_epsilon
+        settings.control, checked.model, checked.records, left_delta, left_epsilon
     )
     besides = ComposedDpEvent([planned.event, control_event(control)])
     steps = settings.steps

@@ -18,7 +18,8 @@ from dpmcmc.custody import Custody
 from dpmcmc.errors import InputError
 from dpmcmc.loop import with_start
 from dpmcmc.model import Model
-from dpmcmc.private import FullData, Minibatch, Tape
+from dpmcmc.private import FullData, Minibatch, Records, Tape
+from dpmcmc.relevance import told_coordinates
 from dpmcmc.run import Run
 from dpmcmc.surrogates import (
     ControlVariates,
@@ -65,11 +66,11 @@ ControlPlan = Plan | StatisticsPlan
 def plan_control(
     control: Control | None,
     model: Model,
-    records: int,
+    records: Records,
     delta: float,
     epsilon: float | None,
 ) -> ControlPlan | None:
-    """Settle what control variates cost, from public numbers alone.
+    """Settle what control variates cost, from public numbers and shapes alone.
 
     Raises
     ------
@@ -79,15 +80,15 @@ def plan_control(
     if control is None:
         return None
     if type(control) is SufficientStatistics:
-        return control.plan(model.statistics, records, delta, epsilon)
+        return control.plan(model.statistics, len(records), delta, epsilon)
     if type(control) is not ControlVariates:
         raise InputError(
             f"control is a {type(control).__name__}; it must be a "
             "dpmcmc.ControlVariates or a dpmcmc.SufficientStatistics. Leave it out for "
             "none."
         )
-    size = sum(int(np.size(leaf)) for leaf in jax.tree.leaves(model.initial))
-    return control.plan(records, size, delta, epsilon)
+    size = int(told_coordinates(model, records).sum())
+    return control.plan(len(records), size, delta, epsilon)
 
 
 def says_all(plan: ControlPlan | None) -> bool:

@@ -114,8 +114,9 @@ def run_openly(settings: Settings, *, seed: int | None) -> Posterior:
     planned = plan_start(
         settings.start, checked.model, checked.records, _USUAL_DELTA, None
     )
-    count = len(checked.records)
-    control = plan_control(settings.control, checked.model, count, _USUAL_DELTA, None)
+    control = plan_control(
+        settings.control, checked.model, checked.records, _USUAL_DELTA, None
+    )
     ready = make_ready(settings, checked, planned, control, settings.steps)
     statement = state(
         ready.run,

@@ -143,6 +143,7 @@ def test_a_prior_without_derivatives_is_left_out():
             np.array([2.0]),
             np.array([[-4.0]]),
             lambda v: jnp.where(v[0] > 9, 0.0, -jnp.inf),
+            1,
         )
     np.testing.assert_allclose((top[0], precision[0, 0]), (0.5, 4.0))
 
@@ -208,7 +209,9 @@ def test_tops_scatter_as_noise_aware_draws_say():
     scaled = []
     for _ in range(60):
         total = summed + plan.noise_multiplier * generator.standard_normal(5)
-        found = _surrogate(model, plan, taylor, total, power / COUNT, "float64")
+        found = _surrogate(
+            model, plan, taylor, total, power / COUNT, "float64", np.zeros((2, 0))
+        )
         spread = np.linalg.cholesky(found.noise_covariance)
         scaled.append(np.linalg.solve(spread, np.asarray(found.mean) - exact))
     scaled = np.array(scaled)

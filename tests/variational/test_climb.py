@@ -48,6 +48,7 @@ def climbed(noise=1e-9, full=True, **changes):
         "pairs": 1,
         "clip": 4.0,
         "learning_rate": 0.05,
+        "told": np.array([True, True]),
     }
     problem = Problem(**{**settings, **changes})
     steps = []
@@ -91,3 +92,14 @@ def test_noise_does_not_make_the_guide_far_too_wide():
 def test_the_guide_is_no_wider_than_the_scale():
     _, covariance = climbed(tempered=1e-3, log_prior=lambda theta: 0.0 * theta[0])
     assert np.all(np.linalg.eigvalsh(covariance) <= 1 + 1e-9)
+
+
+def test_where_records_tell_nothing_the_prior_leads_alone():
+    """However large the noise is there: it is thrown away."""
+    told = np.array([True, False])
+    log_prior = lambda theta: -2.0 * (theta[1] - 0.3) ** 2  # noqa: E731
+    mean, covariance = climbed(
+        noise=0.5, told=told, log_prior=log_prior, steps=400, learning_rate=0.02
+    )
+    np.testing.assert_allclose(mean[1], 0.3, atol=0.05)
+    np.testing.assert_allclose(covariance[1], [0.0, 0.25], atol=1e-9)

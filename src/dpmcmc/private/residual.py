@@ -74,7 +74,8 @@ class Taylor:
     Attributes
     ----------
     centre, factor
-        The point, and the whitening matrix, in the coordinates of θ.
+        The point, and the whitening matrix, in the coordinates of θ: a column for each
+        v, and rows of zeros for coordinates that no record tells of.
     gradient_bound, hessian_bound
         The bounds c_g and c_H on the length of g, and of H in the Frobenius norm.
     unravel
@@ -82,7 +83,7 @@ class Taylor:
     among
         The responses that a record might have had, if they are listed.
     inverse
-        The inverse of the factor; found where it is not given.
+        What makes v of θ − centre; found where it is not given.
     """
 
     centre: np.ndarray
@@ -96,7 +97,9 @@ class Taylor:
     def __post_init__(self) -> None:
         # Compiled code is handed all arrays: it must not invert at every step.
         if self.inverse is None and isinstance(self.factor, np.ndarray):
-            object.__setattr__(self, "inverse", np.linalg.inv(self.factor))
+            square = len(self.factor) == self.size
+            found = (np.linalg.inv if square else np.linalg.pinv)(self.factor)
+            object.__setattr__(self, "inverse", found)
 
     @property
     def gradient_scale(self) -> float:
@@ -110,8 +113,8 @@ class Taylor:
 
     @property
     def size(self) -> int:
-        """The number d of coordinates."""
-        return len(self.centre)
+        """The number d of coordinates v."""
+        return self.factor.shape[1]
 
     def released(self, log_likelihood: LogLikelihood, record: Any) -> jax.Array:
         """Return the vector u of one record, whose sum is to be released."""

@@ -27,7 +27,7 @@ from dpmcmc.model import Model
 from dpmcmc.posterior import Posterior
 from dpmcmc.preparation import Preparation
 from dpmcmc.private import Records, Tape
-from dpmcmc.rehearsal.advice import ALIKE, USABLE, advice_on, best_trial
+from dpmcmc.rehearsal.advice import HOPELESS, USABLE, advice_on, best_trial
 from dpmcmc.rehearsal.bounds import best_bound
 from dpmcmc.rehearsal.declared import covariates_for
 from dpmcmc.rehearsal.simulate import (
@@ -44,6 +44,7 @@ from dpmcmc.rehearsal.ways import (
     open_ways,
     safest,
 )
+from dpmcmc.relevance import told_coordinates
 from dpmcmc.run import Precision
 from dpmcmc.starts import find_start
 from dpmcmc.variational import Plan, Start, Variational
@@ -296,7 +297,7 @@ def _choose(task: _Task, found: Start | None, covariates: Covariates) -> Choice:
             return Choice(best, _told(task, best, found), names, reason, rehearsal)
         advice = advice_on(trial.error, len(task.records), task.epsilon)
         cooler = None
-        if trial.error > ALIKE * USABLE:
+        if trial.error > HOPELESS:
             cooler = _tempered(task, found, theta, given, best, trial.error)
     except Exception as problem:  # the start is spent: go on as if without a simulator
         return _blind(
@@ -336,9 +337,8 @@ def _screened(
         if is_control(name):
             control = _settings(task.ways[name], found)["control"]
             left = task.epsilon - found.epsilon, task.delta - found.delta
-            plan = control.plan(
-                len(task.records), len(found.covariance), left[1], left[0]
-            )
+            size = int(told_coordinates(task.model, task.records).sum())
+            plan = control.plan(len(task.records), size, left[1], left[0])
             best = best_bound(plain, table, theta, found.covariance, plan, BOUNDS)
             name = named(name, best)  # noqa: PLW2901
         screened.append(name)

@@ -22,6 +22,7 @@ from dpmcmc.model import Model, check_model
 from dpmcmc.private import Grid, Records
 from dpmcmc.proposals import RandomWalk
 from dpmcmc.rehearsal.trials import Way
+from dpmcmc.relevance import told_coordinates
 from dpmcmc.surrogates import ControlVariates, check_release
 from dpmcmc.variational import Plan, Start, check_start
 
@@ -72,7 +73,7 @@ def open_ways(
             "proposal and clip (and start, if it is not the model's initial point)."
         ) from None
     control = ControlVariates(share=_SHARE)
-    size = sum(int(np.size(leaf)) for leaf in jax.tree.leaves(model.initial))
+    size = int(told_coordinates(model, records).sum())
     ways: dict[str, Way] = {}
     if _fits(
         lambda: check_release(

@@ -17,6 +17,7 @@ from dpmcmc.model import Model, check_model
 from dpmcmc.private import Listed, NoisySums, Records, Residual, Tape, Taylor
 from dpmcmc.progress import steps_bar
 from dpmcmc.python_function import PythonFunction
+from dpmcmc.relevance import told_coordinates
 from dpmcmc.surrogates.laplace import laplace, negative_definite
 from dpmcmc.surrogates.settings import Plan
 from dpmcmc.surrogates.surrogate import Surrogate
@@ -50,11 +51,11 @@ def check_release(model: Model, records: Records, plan: Plan, dtype: str) -> Non
         )
     with jax.enable_x64(is_double(dtype)):
         theta = _continuous(model, dtype)
-        size = ravel_pytree(theta)[0].size
+        size = int(told_coordinates(model, records).sum())
         if size != plan.dimension:
             raise InputError(
-                f"θ has {size} coordinates, but the control variates were planned for "
-                f"{plan.dimension}. Plan them with the number of coordinates."
+                f"records tell of {size} coordinates of θ, but the control variates "
+                f"were planned for {plan.dimension}. Plan them with that number."
             )
         record = records.shape_of_one(dtype)
         check_model(model, theta, record)
@@ -120,10 +121,11 @@ def release(
     check_release(model, records, plan, dtype)
     power = len(records) if tempered is None else tempered
     power = require_positive("tempered", power, "Give N₀, or None.")
-    taylor = _taylor(model, plan, centre, covariance, power, dtype)
+    told = told_coordinates(model, records)
+    taylor, rest = _taylor(model, plan, centre, covariance, power, dtype, told)
     tempering = power / plan.records
     if released is not None:
-        return _surrogate(model, plan, taylor, released, tempering, dtype)
+        return _surrogate(model, plan, taylor, released, tempering, dtype, rest)
     sums = NoisySums(
         replace(model, log_likelihood=_VectorOf(taylor, model.log_likelihood)),
         records,
@@ -138,7 +140,7 @@ def release(
     with steps_bar(1, label, progress) as done:
         total = sums.release(())
         done(1)
-    return _surrogate(model, plan, taylor, total, tempering, dtype)
+    return _surrogate(model, plan, taylor, total, tempering, dtype, rest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,30 +173,39 @@ def _surrogate(
     total: np.ndarray,
     tempering: float,
     dtype: str,
+    rest: np.ndarray,
 ) -> Surrogate:
-    """Read the released sum, from public numbers alone."""
+    """Read the released sum, from public numbers alone.
+
+    ``rest`` has the columns of the whitening matrix for the coordinates that no
+    record tells of: there the released quadratic is exactly zero.
+    """
     size, (rows, columns) = taylor.size, taylor.entries()
+    factor, silent = np.hstack([taylor.factor, rest]), rest.shape[1]
     multiples = taylor.multiples() / taylor.hessian_scale
     hessian = np.zeros((size, size))
     hessian[rows, columns] = hessian[columns, rows] = total[size:] / multiples
     hessian_noise = plan.noise_multiplier * taylor.hessian_scale
     hessian = negative_definite(hessian, hessian_noise)
-    gradient = total[:size] * taylor.gradient_scale
+    kept = np.concatenate([total[:size], hessian[rows, columns] * multiples])
+    gradient = np.pad(total[:size] * taylor.gradient_scale, (0, silent))
+    hessian = np.pad(hessian, (0, silent))
 
     def log_prior(v: jax.Array) -> jax.Array:
-        flat = jnp.asarray(taylor.centre) + jnp.asarray(taylor.factor) @ v
+        flat = jnp.asarray(taylor.centre) + jnp.asarray(factor) @ v
         return as_float(model.log_prior(taylor.unravel(flat.astype(dtype))), float)
 
     with jax.enable_x64(True):
-        top, precision = laplace(tempering * gradient, tempering * hessian, log_prior)
+        top, precision = laplace(
+            tempering * gradient, tempering * hessian, log_prior, size
+        )
     with jax.enable_x64(is_double(dtype)):
-        flat = taylor.centre + taylor.factor @ top
+        flat = taylor.centre + factor @ top
         mean = taylor.unravel(jnp.asarray(flat, dtype))
-    kept = np.concatenate([total[:size], hessian[rows, columns] * multiples])
     return Surrogate(
         total=total,
         centre=taylor.centre,
-        factor=taylor.factor,
+        factor=factor,
         gradient=gradient,
         hessian=hessian,
         gradient_noise=plan.noise_multiplier * taylor.gradient_scale,
@@ -202,6 +213,7 @@ def _surrogate(
         tempering=tempering,
         top=top,
         precision=precision,
+        told=size,
         influence=Residual(taylor, kept, tempering),
         mean=mean,
         event=plan.event,
@@ -210,9 +222,19 @@ def _surrogate(
 
 
 def _taylor(
-    model: Model, plan: Plan, centre: Any, covariance: Any, power: float, dtype: str
-) -> Taylor:
-    """The expansion at the centre, in coordinates in which a record tells about 1."""
+    model: Model,
+    plan: Plan,
+    centre: Any,
+    covariance: Any,
+    power: float,
+    dtype: str,
+    told: np.ndarray,
+) -> tuple[Taylor, np.ndarray]:
+    """The expansion at the centre, in coordinates in which a record tells about 1.
+
+    They are of what records tell of; the second result has the columns of the
+    whitening matrix for the rest of θ.
+    """
     with jax.enable_x64(is_double(dtype)):
         start = jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype), model.initial)
         flat, unravel = ravel_pytree(start)
@@ -229,7 +251,7 @@ def _taylor(
     try:
         if given.shape != (flat.size, flat.size):
             raise ValueError
-        factor = np.linalg.cholesky(power * given)
+        factor, rest = (_columns(power * given, part) for part in (told, ~told))
     except (ValueError, np.linalg.LinAlgError):
         raise InputError(
             f"covariance is of shape {given.shape}; it must be a positive definite "
@@ -237,7 +259,14 @@ def _taylor(
         ) from None
     bounds = plan.gradient_bound, plan.hessian_bound
     among = _responses(model) if plan.settings.centred else None
-    return Taylor(at, factor, *bounds, unravel, among)
+    return Taylor(at, factor, *bounds, unravel, among), rest
+
+
+def _columns(matrix: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """Cholesky's factor of some rows and columns, with zeros in all other rows."""
+    columns = np.zeros((len(matrix), int(chosen.sum())))
+    columns[chosen] = np.linalg.cholesky(matrix[np.ix_(chosen, chosen)])
+    return columns
 
 
 def _responses(model: Model) -> Listed | None:

@@ -39,7 +39,7 @@ class Plan:
     settings
         What the user chose.
     records, dimension
-        How many records there are, and how many coordinates θ has.
+        How many records there are, and of how many coordinates of θ they tell.
     noise_multiplier
         The deviation of the noise, in units of the longest vector of a record; of the
         last round, if there are several.
@@ -134,8 +134,9 @@ class ControlVariates:
         The δ that goes with it; the run's unless given.
     gradient_bound
         Where a record's gradient is shortened: this many times √d, the length that it
-        has on average in whitened coordinates, d the number of coordinates of θ. Unless
-        given, 4, or more where there are so many records that the noise allows it.
+        has on average in whitened coordinates, d the number of coordinates of θ that
+        the log-likelihood of a record depends on. Unless given, 4, or more where there
+        are so many records that the noise allows it.
     hessian_bound
         Where a record's Hessian is shortened: this many times d, in the Frobenius
         norm. What is cut off of a Hessian is small near the centre, so that it may be
@@ -173,7 +174,8 @@ class ControlVariates:
         Parameters
         ----------
         records, dimension
-            The number of records, which is public, and of coordinates of θ.
+            The number of records, which is public, and of coordinates of θ that the
+            log-likelihood of a record depends on.
         delta, epsilon
             The budget of the whole run; ε is needed where the release has a share
             of it.

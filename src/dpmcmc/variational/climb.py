@@ -66,6 +66,9 @@ class Problem:
         likelihood counts for.
     steps, pairs, clip, learning_rate
         As in `Variational`.
+    told
+        Of each coordinate, whether records tell of it. What they say of the others is
+        zero, so that the noise there is thrown away and the prior leads alone.
     """
 
     gradient: GuideGradient
@@ -80,6 +83,7 @@ class Problem:
     pairs: int
     clip: float
     learning_rate: float
+    told: np.ndarray
 
 
 class _State(NamedTuple):
@@ -118,6 +122,8 @@ def climb(
         public = _points(problem, state, normals[step])
         noisy = sums.release(public) / problem.batch
         slope, curvature = problem.gradient.read(noisy, public)
+        slope = np.where(problem.told, slope, 0.0)
+        curvature = np.where(np.outer(problem.told, problem.told), curvature, 0.0)
         prior_slope, prior = prior_derivatives(public)
         ascent = slope + prior_slope / problem.tempered
         move, adam = ascend(ascent, state.adam)
@@ -189,15 +195,16 @@ def _lifted(
     """
     noise = problem.noise_multiplier / problem.batch * math.sqrt(blur)
     noise *= problem.gradient.curvature_scale(_radius(problem))
-    roots = np.sqrt(units)
-    values, vectors = np.linalg.eigh(told / roots / roots[:, None])
-    lifted = (vectors * np.maximum(values, 2 * noise)) @ vectors.T
+    roots, chosen = np.sqrt(units), np.ix_(problem.told, problem.told)
+    values, vectors = np.linalg.eigh((told / roots / roots[:, None])[chosen])
+    lifted = np.zeros_like(told)
+    lifted[chosen] = (vectors * np.maximum(values, 2 * noise)) @ vectors.T
     return lifted * roots * roots[:, None]
 
 
 def _radius(problem: Problem) -> float:
     """The length at which a record's vector is clipped, in units of its slopes."""
-    return problem.clip * math.sqrt(len(problem.start))
+    return problem.clip * math.sqrt(np.sum(problem.told))
 
 
 def _covariance(

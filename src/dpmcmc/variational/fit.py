@@ -17,6 +17,7 @@ from dpmcmc.model import Model, check_model
 from dpmcmc.private import NoisySums, Records, Tape
 from dpmcmc.progress import steps_bar
 from dpmcmc.python_function import PythonFunction
+from dpmcmc.relevance import told_coordinates
 from dpmcmc.tracing import (
     as_float,
     is_double,
@@ -169,6 +170,7 @@ def _problem(
             pairs=settings.pairs,
             clip=settings.clip,
             learning_rate=settings.learning_rate,
+            told=told_coordinates(model, records),
         )
 
 
