@@ -29,7 +29,15 @@ from dpmcmc import InputError, Posterior
 from dpmcmc.accounting import BarkerBit
 from dpmcmc.files import RunFolder
 from dpmcmc.ledger import Ledger, LedgerError
-from dpmcmc.workflow import Job, Outcome, Question, how_it_stands, report, run
+from dpmcmc.workflow import (
+    Job,
+    Outcome,
+    Question,
+    how_it_stands,
+    report,
+    run,
+    running,
+)
 from dpmcmc.workflow.job import facts_of, job_of, settled
 
 
@@ -251,6 +259,31 @@ def test_a_folder_that_holds_things_is_refused_and_kept(folder: Path) -> None:
         run(job_in(folder), folder, ask=yes, progress=False)
     assert (folder / "model.py").exists()
     assert entries(folder) == ["register"]
+
+
+@pytest.mark.parametrize("has_ledger", [True, False])
+def test_a_report_prices_what_was_charged(
+    finished: Path, monkeypatch: pytest.MonkeyPatch, has_ledger: bool
+) -> None:
+    told: dict[str, Any] = {}
+    monkeypatch.setattr(running, "write_report", lambda *_, **given: told.update(given))
+    if has_ledger:
+        statement = RunFolder.open(finished / "run").posterior().statement
+        report(finished / "run")
+        (entry,) = told["budget"].entries
+        assert entry.share > 0
+    else:
+        done = run(
+            job_in(finished, ledger=None, dataset=None, spender=None),
+            finished / "other",
+            ask=yes,
+            progress=False,
+        )
+        statement = done.posterior.statement
+        assert told["budget"] is None
+    (part,) = told["parts"]
+    assert part.name == "accept-or-reject bits"
+    assert part.epsilon == statement.epsilon
 
 
 def test_a_report_is_written_anew(finished: Path) -> None:

@@ -22,7 +22,14 @@ from dpmcmc.ledger.accounts import within
 from dpmcmc.ledger.codec import JSON, canonical, decode, encode
 from dpmcmc.statement import Statement
 
-__all__ = ["Ask", "FolderCustody", "LedgerCustody", "Question"]
+__all__ = [
+    "Ask",
+    "FolderCustody",
+    "LedgerCustody",
+    "Question",
+    "charged_in_folder",
+    "charged_in_ledger",
+]
 
 
 class Question(NamedTuple):
@@ -149,19 +156,7 @@ class FolderCustody:
 
     def _charged_before(self) -> Mapping[str, JSON]:
         """The parts that were charged before this process, and what for."""
-        begun = [part for part in self._folder.parts() if part.startswith(_BEGUN)]
-        return {part.removeprefix(_BEGUN): self._event_of(part) for part in begun}
-
-    def _event_of(self, begun: str) -> JSON:
-        kept = self._folder.read(begun)
-        if "event" not in kept:
-            raise FileError(
-                f"{self._folder.path} was begun with another version of dpmcmc, which "
-                "did not write down what it charged. Begin another run, in another "
-                "folder."
-            )
-        event: JSON = json.loads(str(kept["event"]))
-        return event
+        return charged_in_folder(self._folder)
 
     def _pay(self, part: str, event: DpEvent) -> None:
         text = canonical(encode(event))
@@ -256,11 +251,7 @@ class LedgerCustody(FolderCustody):
         self._open().charge(event, part)
 
     def _charged_before(self) -> Mapping[str, JSON]:
-        if self._run is None:
-            return {}
-        entries = self._ledger.entries(self._dataset)
-        mine = (one for one in entries if one.run == self._run and one.kind == "charge")
-        return {one.values["part"]: one.values["event"] for one in mine}
+        return charged_in_ledger(self._ledger, self._dataset, self._run)
 
     def _require_charged(self) -> None:
         """Refuse a ledger that knows less than the folder."""
@@ -272,6 +263,30 @@ class LedgerCustody(FolderCustody):
                     f"{self._ledger.place} was never charged: the ledger is older than "
                     "the folder, or another one. Put back the newer ledger."
                 )
+
+
+def charged_in_folder(folder: RunFolder) -> dict[str, JSON]:
+    """The parts of a run without a ledger that were begun, and what for."""
+    begun = [part for part in folder.parts() if part.startswith(_BEGUN)]
+    return {part.removeprefix(_BEGUN): _event_of(folder, part) for part in begun}
+
+
+def charged_in_ledger(ledger: Ledger, dataset: str, run: str | None) -> dict[str, JSON]:
+    """The parts of a run that a ledger was charged for, and what for."""
+    entries = ledger.entries(dataset)
+    mine = (one for one in entries if one.run == run and one.kind == "charge")
+    return {one.values["part"]: one.values["event"] for one in mine}
+
+
+def _event_of(folder: RunFolder, begun: str) -> JSON:
+    kept = folder.read(begun)
+    if "event" not in kept:
+        raise FileError(
+            f"{folder.path} was begun with another version of dpmcmc, which did not "
+            "write down what it charged. Begin another run, in another folder."
+        )
+    event: JSON = json.loads(str(kept["event"]))
+    return event
 
 
 def _leaves(event: JSON) -> Counter[DpEvent]:

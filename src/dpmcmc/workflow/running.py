@@ -11,9 +11,16 @@ from dpmcmc import sampler
 from dpmcmc.errors import InputError
 from dpmcmc.files import FileError, RunFolder
 from dpmcmc.ledger import Ledger, Overview
+from dpmcmc.ledger.codec import decode
 from dpmcmc.posterior import Posterior
-from dpmcmc.report import Budget, Entry, write_report
-from dpmcmc.workflow.custody import Ask, FolderCustody, LedgerCustody
+from dpmcmc.report import Budget, Entry, Part, parts_of, write_report
+from dpmcmc.workflow.custody import (
+    Ask,
+    FolderCustody,
+    LedgerCustody,
+    charged_in_folder,
+    charged_in_ledger,
+)
 from dpmcmc.workflow.job import Job, facts_of, job_of, named, open_ledger, settled
 from dpmcmc.workflow.study import LoadedStudy, load_study
 
@@ -127,8 +134,7 @@ def report(
     job = job_of(folder, ledger=ledger)
     posterior = folder.posterior()
     with open_ledger(job) as opened:
-        standing = None if opened is None else opened.overview(_dataset(job))
-    return _report(job, folder, posterior, standing, title)
+        return _report(job, folder, posterior, opened, title)
 
 
 def _go(
@@ -167,7 +173,7 @@ def _go(
         raise
     custody.finish()
     standing = None if ledger is None else ledger.overview(_dataset(job))
-    page = _report(job, folder, posterior, standing, None)
+    page = _report(job, folder, posterior, ledger, None)
     return Outcome(posterior, folder.path, page, standing)
 
 
@@ -208,9 +214,10 @@ def _report(
     job: Job,
     folder: RunFolder,
     posterior: Posterior,
-    standing: Overview | None,
+    ledger: Ledger | None,
     title: str | None,
 ) -> Path:
+    standing = None if ledger is None else ledger.overview(_dataset(job))
     asked = {
         "Model": Path(job.model).name,
         "Data set": job.dataset or Path(job.data).name,
@@ -224,8 +231,21 @@ def _report(
         title=title or job.purpose or None,
         asked=asked,
         budget=None if standing is None else _budget(standing, folder),
+        parts=_parts(job, folder, ledger, posterior.statement.delta),
         rehearsal_text=posterior.settings.get("choice"),
     )
+
+
+def _parts(
+    job: Job, folder: RunFolder, ledger: Ledger | None, delta: float
+) -> tuple[Part, ...]:
+    """What each kind of thing that the run released costs by itself."""
+    if ledger is None:
+        charged = charged_in_folder(folder)
+    else:
+        run = folder.facts.get("run")
+        charged = charged_in_ledger(ledger, _dataset(job), run)
+    return parts_of(((part, decode(event)) for part, event in charged.items()), delta)
 
 
 def _budget(standing: Overview, folder: RunFolder) -> Budget:
@@ -238,9 +258,15 @@ def _budget(standing: Overview, folder: RunFolder) -> Budget:
         reserved=reserved,
         left=1 - spent - reserved,
         entries=tuple(
-            Entry(one.run, one.spender, one.purpose, one.claims[0], one.state)
+            Entry(
+                one.run,
+                one.spender,
+                one.purpose,
+                None if one.claims is None else one.claims[0],
+                one.state,
+                one.spent,
+            )
             for one in standing.runs
-            if one.claims is not None
         ),
         this_run=folder.facts.get("run", ""),
     )
