@@ -94,7 +94,8 @@ def advance(
         devices=list(run.devices),
     )
     with steps_bar(run.steps, label, progress) as bar:
-        bar(run.steps - sum(steps for _, steps in left))
+        if done := run.steps - sum(steps for _, steps in left):
+            bar(done)
         try:
             made = _collect(chains, chain([first], sizes), bar)
             for (part, _), rows in zip(left, made, strict=True):
