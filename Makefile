@@ -5,12 +5,13 @@ BIN := .venv/bin
 READY := .venv/.ready
 DOCS_READY := .venv/.docs-ready
 
-.PHONY: help demo test test-slow lint types rooms check bench docs proofs clean
+.PHONY: help demo test test-slow coverage lint types rooms check bench docs proofs clean
 
 help:
 	@echo "make demo       draw the paper's posterior privately, beside one that is not"
 	@echo "make test       run the tests"
 	@echo "make test-slow  run the tests that take minutes"
+	@echo "make coverage   run the tests, and say which lines they miss"
 	@echo "make check      lint, types and import contracts"
 	@echo "make docs       build the documentation, running its examples"
 	@echo "make bench      measure speed against stated peers"
@@ -19,6 +20,9 @@ demo: $(READY)
 	@$(BIN)/python -m dpmcmc.experiments.demo
 
 test: $(READY)
+	@PYTHONHASHSEED=0 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
+
+coverage: $(READY)
 	@PYTHONHASHSEED=0 $(BIN)/python -m pytest --cov --numprocesses auto --dist loadfile
 
 test-slow: $(READY)

@@ -70,12 +70,7 @@ def advance(
     """
     run = _as_begun(run, custody)
     parts = list(chunk_parts(run.steps, run.chunk))
-    found = [(part, steps, custody.kept(part)) for part, steps in parts]
-    released = [
-        _chunk_of(part, kept, run, steps)
-        for part, steps, kept in found
-        if kept is not None
-    ]
+    released = _kept(parts, run, custody)
     left = [(part, steps) for part, steps in parts if not custody.is_charged(part)]
     if not left:
         return released
@@ -102,9 +97,23 @@ def advance(
                 custody.keep(part, _arrays(rows))
                 released.append(rows)
         except KeyboardInterrupt:
+            # it may have come between the keeping of a chunk and the line after it
+            released = _kept(parts, run, custody) or released
             if not released:
                 raise
     return released
+
+
+def _kept(
+    parts: Sequence[tuple[str, int]], run: Run, custody: Custody
+) -> list[Released]:
+    """The chunks that custody has kept, in order."""
+    found = [(part, steps, custody.kept(part)) for part, steps in parts]
+    return [
+        _chunk_of(part, kept, run, steps)
+        for part, steps, kept in found
+        if kept is not None
+    ]
 
 
 def _as_begun(run: Run, custody: Custody) -> Run:
