@@ -23,6 +23,7 @@ __all__ = [
     "amplified_range",
     "bounded_range_points",
     "likely_copies",
+    "lower_hull",
     "with_replacement",
     "without_replacement",
 ]
@@ -63,7 +64,7 @@ class Profile:
         # The trivial test S = everything: P(S) = 1 at e^ε = 0.
         excess = np.concatenate([[-1.0], excess])
         heights = np.concatenate([[1.0], heights])
-        kept = _lower_hull(excess, heights)
+        kept = lower_hull(excess, heights)
         return Tangents(excess[kept], heights[kept])
 
 
@@ -90,7 +91,8 @@ class Tangents:
         return lower, self.heights + self.excess * lower
 
 
-def _lower_hull(x: Array, y: Array) -> list[int]:
+def lower_hull(x: Array, y: Array) -> list[int]:
+    """The places of the points that make the lower convex hull, from left to right."""
     kept: list[int] = []
     for i in range(len(x)):
         while len(kept) > 1:

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmcmc.accounting.profiles import Profile
+from dpmcmc.accounting.profiles import Profile, lower_hull
 
 __all__ = ["bit_divergence", "lattice_divergence"]
 
@@ -48,7 +48,7 @@ def bit_divergence(profile: Profile, order: int) -> tuple[float, float]:
     """
     last = float(profile.deltas[-1])
     excess = np.expm1(profile.epsilons)
-    kept = _lower_hull(excess, profile.deltas)
+    kept = lower_hull(excess, profile.deltas)
     excess, deltas = excess[kept], profile.deltas[kept]
     lower = -np.diff(deltas) / np.diff(excess)
     gap = deltas[:-1] + excess[:-1] * lower
@@ -134,15 +134,3 @@ def _excess(x: float, order: int) -> float:
     if log > _LARGEST_LOG:
         return math.inf
     return math.expm1(log) - order * x
-
-
-def _lower_hull(x: Array, y: Array) -> list[int]:
-    kept: list[int] = []
-    for i in range(len(x)):
-        while len(kept) > 1:
-            a, b = kept[-2], kept[-1]
-            if (y[b] - y[a]) * (x[i] - x[b]) < (y[i] - y[b]) * (x[b] - x[a]):
-                break
-            kept.pop()
-        kept.append(i)
-    return kept
