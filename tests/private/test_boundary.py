@@ -170,16 +170,16 @@ def test_only_ratios_are_added_up_in_the_boundary():
         ("ratios.py", "sum_of_steps", "sum"),
         ("ratios.py", "sums_of_steps", "reduce"),
         ("records.py", "_read", "reduce"),  # over columns
-        ("residual.py", "_room", "sum"),  # over a record's coordinates
-        ("residual.py", "_along", "@"),  # of public numbers
-        ("residual.py", "_lost", "sum"),  # over a record's coordinates
-        ("residual.py", "_lost", "sum"),
-        ("residual.py", "features", "@"),
         ("residual.py", "public", "dot"),  # of released numbers
-        ("residual.py", "along", "@"),
         ("sufficient.py", "unit_statistics", "sum"),  # over a record's coordinates
         ("sufficient.py", "look", "dot"),
         ("sufficient.py", "public", "dot"),  # of released numbers
+        ("taylor.py", "_room", "sum"),  # over a record's coordinates
+        ("taylor.py", "_along", "@"),  # of public numbers
+        ("taylor.py", "_lost", "sum"),  # over a record's coordinates
+        ("taylor.py", "_lost", "sum"),
+        ("taylor.py", "features", "@"),
+        ("taylor.py", "along", "@"),
     ]
 
 

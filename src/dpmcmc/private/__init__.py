@@ -16,10 +16,11 @@ from dpmcmc.private.influence import PLAIN, Influence
 from dpmcmc.private.laws import Mixture
 from dpmcmc.private.ratios import Grid
 from dpmcmc.private.records import Records
-from dpmcmc.private.residual import Residual, Taylor
+from dpmcmc.private.residual import Residual
 from dpmcmc.private.responses import Drawn, Listed
 from dpmcmc.private.sufficient import Told, Unexplained, unit_statistics
 from dpmcmc.private.tape import Tape
+from dpmcmc.private.taylor import Taylor
 
 __all__ = [
     "PLAIN",
