@@ -74,12 +74,13 @@ def shapes():
 
 
 def residual(number):
-    """Another centre, factor, bounds, sum and power for each."""
+    """Another centre, factor, bounds, parts, sum and power for each."""
     rng = np.random.default_rng(number)
     _, unravel = ravel_pytree({"b": jnp.zeros(SIZE)})
     factor = np.eye(SIZE) + 0.1 * rng.normal(size=(SIZE, SIZE))
     bounds = 1.0 + number, 4.0 + number
-    taylor = Taylor(rng.normal(size=SIZE), factor, *bounds, unravel)
+    part = 0.2 + 0.1 * number
+    taylor = Taylor(rng.normal(size=SIZE), factor, *bounds, unravel, None, part)
     return Residual(taylor, rng.normal(size=5), 0.5 + number)
 
 

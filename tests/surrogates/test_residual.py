@@ -23,11 +23,11 @@ from dpmcmc.surrogates.release import _ITSELF, _VectorOf
 Y = Listed(("y",), ((0.0, 1.0),))
 
 
-def taylor_at(centre, factor=None, bounds=(4.0, 8.0), among=None):
+def taylor_at(centre, factor=None, bounds=(4.0, 8.0), among=None, part=0.4):
     centre = np.asarray(centre, np.float64)
     factor = np.eye(len(centre)) if factor is None else factor
     _, unravel = ravel_pytree({"b": jnp.zeros(len(centre))})
-    return Taylor(centre, factor, *bounds, unravel, among)
+    return Taylor(centre, factor, *bounds, unravel, among, part)
 
 
 def integers(model, taylor, records, dtype="float64"):
@@ -59,6 +59,7 @@ def search(seed, count):
         generator.normal(size=(size, size)) + 3 * np.eye(size),
         10.0 ** generator.uniform(-3, 3, 2),
         Y if generator.random() < 0.5 else None,
+        generator.choice([0.001, 0.1, 0.4, 0.7, 0.95, 0.999]),
     )
     scale = 10.0 ** generator.uniform(-3, 3, (count, 1))
     records = {
@@ -116,7 +117,9 @@ def test_the_sum_is_that_of_the_rows(seed):
     np.testing.assert_array_equal(integers(model, taylor, records, dtype), total)
 
 
-def test_the_bound_is_met_so_that_no_smaller_one_would_hold():
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("part", [0.001, 0.1, 0.4, 0.7, 0.95, 0.999])
+def test_the_bound_is_met_so_that_no_smaller_one_would_hold(part, dtype):
     """Two records that pull opposite ways as far as they may.
 
     A gradient at its bound and a Hessian at its own make a vector of length 1.
@@ -125,10 +128,13 @@ def test_the_bound_is_met_so_that_no_smaller_one_would_hold():
     model = replace(
         model, log_likelihood=lambda t, r: r["y"] * jnp.sum(t["b"] ** 3 + t["b"] ** 2)
     )
-    taylor = taylor_at([50.0, 50.0], bounds=(1.0, 1.0))
+    taylor = taylor_at([50.0, 50.0], bounds=(1.0, 1.0), part=part)
     plus, minus = ({"x": np.zeros((1, size)), "y": np.array([y])} for y in (1.0, -1.0))
-    moved = integers(model, taylor, plus) - integers(model, taylor, minus)
-    assert squared(moved) > (1.9999 * CLIP_STEPS) ** 2
+    one, other = (integers(model, taylor, record, dtype) for record in (plus, minus))
+    assert squared(one - other) > (1.9999 * CLIP_STEPS) ** 2
+    assert squared(one - other) <= (2 * CLIP_STEPS) ** 2
+    lengths = [np.sqrt(squared(each)) / CLIP_STEPS for each in (one[:2], one[2:])]
+    np.testing.assert_allclose(lengths, [np.sqrt(1 - part**2), part], atol=1e-5)
 
 
 def looks_of(influence, model, records, theta):

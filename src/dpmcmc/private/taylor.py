@@ -26,20 +26,16 @@ from dpmcmc.tracing import as_float
 
 __all__ = ["Taylor"]
 
-_HESSIAN_PART = 0.4
-"""Length of the part of a record's vector that a Hessian at its bound makes: noise on
-it matters less than noise on the gradient, which makes the rest."""
-
-_GRADIENT_PART = math.sqrt(1 - _HESSIAN_PART**2) * (1 - 2.0**-20)
-"""Length of the other part; a little less, so that float32 cannot take both beyond 1
-and have the whole shortened once more."""
+_NARROWER = 1 - 2.0**-20
+"""The gradient's part of a vector is that much shorter than it might be, so that
+float32 cannot take both parts beyond 1 and have the whole shortened once more."""
 
 LogLikelihood = Callable[[Any, Any], Any]
 """A model's function of θ and a prepared record."""
 
 
 class _Units(NamedTuple):
-    """The unit of every entry of a gradient, and of the entries of a Hessian."""
+    """Numbers for a gradient, and for a Hessian or each of its entries."""
 
     gradient: jax.Array
     hessian: jax.Array
@@ -74,6 +70,9 @@ class Taylor:
         Makes θ of its coordinates.
     among
         The responses that a record might have had, if they are listed.
+    hessian_part
+        The length b of the part of u that a Hessian at its bound makes; a gradient at
+        its own makes √(1 − b²), or a little less.
     inverse
         What makes v of θ − centre; found where it is not given.
     """
@@ -84,6 +83,7 @@ class Taylor:
     hessian_bound: float
     unravel: Callable[[jax.Array], Any] = field(metadata={"static": True})
     among: Listed | None = None
+    hessian_part: float = 0.4
     inverse: np.ndarray | None = None
 
     def __post_init__(self) -> None:
@@ -96,12 +96,12 @@ class Taylor:
     @property
     def gradient_scale(self) -> float:
         """What a gradient is divided by to make its part of a vector."""
-        return self.gradient_bound / _GRADIENT_PART
+        return self.gradient_bound / _other_part(self.hessian_part)
 
     @property
     def hessian_scale(self) -> float:
         """What a Hessian is divided by to make its part of a vector."""
-        return self.hessian_bound / _HESSIAN_PART
+        return self.hessian_bound / self.hessian_part
 
     @property
     def size(self) -> int:
@@ -230,7 +230,8 @@ class Taylor:
         self, gradient: jax.Array, hessian: jax.Array
     ) -> tuple[jax.Array, jax.Array]:
         """Return w and w′; both are 0 if either part is not finite."""
-        slope, bend = _room(gradient, _GRADIENT_PART), _room(hessian, _HESSIAN_PART)
+        most = self._parts(gradient.dtype)
+        slope, bend = _room(gradient, most.gradient), _room(hessian, most.hessian)
         finite = (slope > 0) & (bend > 0)
         return jnp.where(finite, slope, 0), jnp.where(finite, bend, 0)
 
@@ -245,19 +246,19 @@ class Taylor:
         assert self.among is not None
         logs, inside, beyond, bent = [], [], [], []
         rows, columns = self.entries()
-        units = self._units(jnp.result_type(float))
+        units, most = (of(jnp.result_type(float)) for of in (self._units, self._parts))
         for responses in self.among.responses(record, ()):
             along = self._along(log_likelihood, {**record, **responses})
             log, gradient = jax.value_and_grad(along)(jnp.zeros(self.size))
             gradient = gradient / units.gradient
             logs.append(log)
-            inside.append(_room(gradient, _GRADIENT_PART) * gradient)
+            inside.append(_room(gradient, most.gradient) * gradient)
             beyond.append(gradient - inside[-1])
             products = beyond[-1][rows] * gradient[columns]
             bent.append(products * (units.gradient**2 / units.hessian))
         weights = self.among.weights(tuple(logs), tuple(logs), ())
         lost, curve = mean_over(weights, beyond), mean_over(weights, bent)
-        rooms = [_room(one + lost, _GRADIENT_PART) for one in inside]
+        rooms = [_room(one + lost, most.gradient) for one in inside]
         room = reduce(jnp.minimum, rooms)
         finite = jnp.isfinite(jnp.sum(lost) + jnp.sum(curve)) & (room > 0)
         return (
@@ -301,15 +302,16 @@ class Taylor:
         taken = weights[0] * first + weights[1] * second / 2
         return jnp.where(weights[0] > 0, taken, 0)
 
-    def _units(self, dtype: Any) -> "_Units":
+    def _parts(self, dtype: Any) -> _Units:
+        """How long both parts of a vector are at most, in a precision."""
+        part = jnp.asarray(self.hessian_part, dtype)
+        return _Units(_other_part(part), part)
+
+    def _units(self, dtype: Any) -> _Units:
         """What entries of gradients and Hessians are divided by, in a precision."""
-        gradient, hessian = (
-            jnp.asarray(bound, dtype) / part
-            for bound, part in (
-                (self.gradient_bound, _GRADIENT_PART),
-                (self.hessian_bound, _HESSIAN_PART),
-            )
-        )
+        part = self._parts(dtype)
+        gradient = jnp.asarray(self.gradient_bound, dtype) / part.gradient
+        hessian = jnp.asarray(self.hessian_bound, dtype) / part.hessian
         return _Units(gradient, hessian / jnp.asarray(self.multiples(), dtype))
 
     def entries(self) -> tuple[np.ndarray, np.ndarray]:
@@ -322,7 +324,12 @@ class Taylor:
         return np.where(rows == columns, 1.0, math.sqrt(2.0))
 
 
-def _room(part: jax.Array, most: float) -> jax.Array:
+def _other_part(hessian_part: Any) -> Any:
+    """The length of the part of a vector that a gradient at its bound makes."""
+    return (1 - hessian_part**2) ** 0.5 * _NARROWER
+
+
+def _room(part: jax.Array, most: jax.Array) -> jax.Array:
     """What to multiply a vector by to be no longer than that; 0 if it is not finite."""
     length = jnp.sqrt(jnp.sum(part * part))
     return jnp.where(jnp.isfinite(length), most / jnp.maximum(length, most), 0)

@@ -259,7 +259,8 @@ def _taylor(
         ) from None
     bounds = plan.gradient_bound, plan.hessian_bound
     among = _responses(model) if plan.settings.centred else None
-    return Taylor(at, factor, *bounds, unravel, among), rest
+    part = plan.settings.hessian_part
+    return Taylor(at, factor, *bounds, unravel, among, part), rest
 
 
 def _columns(matrix: np.ndarray, chosen: np.ndarray) -> np.ndarray:

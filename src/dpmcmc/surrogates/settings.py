@@ -8,7 +8,12 @@ from dataclasses import dataclass, replace
 from dp_accounting.dp_event import ComposedDpEvent, DpEvent
 
 from dpmcmc.accounting import GaussianBatchSum, least_noise
-from dpmcmc.errors import require_count, require_positive
+from dpmcmc.errors import (
+    InputError,
+    require_count,
+    require_positive,
+    require_probability,
+)
 from dpmcmc.surrogates.shares import check_shares, own_budget
 
 __all__ = ["ControlVariates", "Plan"]
@@ -19,12 +24,15 @@ _USUAL_GRADIENT, _WIDEST_GRADIENT = 4.0, 12.0
 _USUAL_HESSIAN, _WIDEST_HESSIAN = 4.0, 40.0
 """Bounds in units of usual lengths: at least, and at most, where noise allows."""
 
-_SHIFT = 0.15
+_SHIFT = 0.164
 """How far the noise of the gradient may move a posterior for the sake of a wide bound,
 in posterior deviations: what is cut off moves it too, and more with more records."""
 
-_BEND = 0.005
+_BEND = 0.0125
 """How much of the curvature the noise of the Hessian may be, likewise."""
+
+_LEAST_PART, _MOST_PART = 0.001, 0.999
+"""Beyond these float32 would lose the other part."""
 
 _NOISIER = 2.0
 """Noise of a round over that of the next: the first only has to point the way."""
@@ -56,6 +64,7 @@ class Plan:
         multiple = self.settings.gradient_bound
         if multiple is None:
             room = math.sqrt(self.records / self.dimension) / self.noise_multiplier
+            room *= math.sqrt(1 - self.settings.hessian_part**2)
             multiple = min(max(_USUAL_GRADIENT, _SHIFT * room), _WIDEST_GRADIENT)
         return multiple * math.sqrt(self.dimension)
 
@@ -65,6 +74,7 @@ class Plan:
         multiple = self.settings.hessian_bound
         if multiple is None:
             room = self.records / (self.noise_multiplier * self.dimension)
+            room *= self.settings.hessian_part
             multiple = min(max(_USUAL_HESSIAN, _BEND * room), _WIDEST_HESSIAN)
         return multiple * self.dimension
 
@@ -141,6 +151,12 @@ class ControlVariates:
         Where a record's Hessian is shortened: this many times d, in the Frobenius
         norm. What is cut off of a Hessian is small near the centre, so that it may be
         tighter than the other bound. Unless given, 4, or more likewise.
+    hessian_part
+        How the noise is split between gradient and Hessian: the length, between 0 and
+        1, of the part of a record's vector that a Hessian at its bound makes. The
+        gradient's part is √(1 − part²); the noise of each is in proportion to its bound
+        over its part. A larger part serves where the centre is far from the top, or
+        the curvature is little known.
     centred
         Whether what is cut off of a gradient is made up for by its mean over all
         responses that the record might have had, where the model lists them. Then
@@ -156,12 +172,14 @@ class ControlVariates:
     delta: float | None = None
     gradient_bound: float | None = None
     hessian_bound: float | None = None
+    hessian_part: float = 0.4
     centred: bool = True
     rounds: int = 1
 
     def __post_init__(self) -> None:
         check_shares(self)
         require_count("rounds", self.rounds, "One is usual, three are safe.")
+        _check_part(self.hessian_part)
         for name in ("gradient_bound", "hessian_bound"):
             if getattr(self, name) is not None:
                 require_positive(name, getattr(self, name), "Leave it out for usual.")
@@ -197,3 +215,13 @@ class ControlVariates:
         # Sums with normal noise compose like squares.
         squares = sum(_NOISIER ** (-2 * number) for number in range(self.rounds))
         return Plan(self, records, dimension, noise * math.sqrt(squares))
+
+
+def _check_part(part: float) -> None:
+    advice = "0.4 is usual: noise on the gradient matters more."
+    require_probability("hessian_part", part, advice)
+    if not _LEAST_PART <= part <= _MOST_PART:
+        raise InputError(
+            f"hessian_part is {part!r}; it must be at least {_LEAST_PART} and at most "
+            f"{_MOST_PART}. {advice}"
+        )
