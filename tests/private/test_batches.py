@@ -3,6 +3,7 @@
 """Batches: exactly uniform, fresh at every step, the same in any layout."""
 
 import itertools
+import sys
 from math import comb
 
 import jax
@@ -25,6 +26,8 @@ from dpmcmc.private import (
     Records,
     acceptance,
 )
+from dpmcmc.private import batches as batches_module
+from dpmcmc.private.batch_loop import _take_distinct, find_loop
 from dpmcmc.private.batches import Sampling, draw_batches
 from dpmcmc.private.tape import Stream, Tape
 from dpmcmc.proposals import RandomWalk
@@ -190,6 +193,60 @@ def test_no_record_is_favoured_where_halves_do_not_divide_evenly():
     records = 3 * 2**30
     drawn = draw(records, 64, 500, seed=9, replacement=True)
     assert_uniform(np.bincount(drawn.ravel() % 3, minlength=3), drawn.size)
+
+
+# The compiled loop, and NumPy in its place
+
+
+@given(
+    records=some.integers(1, 300),
+    share=some.floats(0, 1),
+    seed=some.integers(0, 10),
+    start=some.integers(0, 5),
+)
+def test_a_loop_draws_the_batches_that_numpy_draws(records, share, seed, start):
+    """From the same words, uncompiled and compiled; so chains are the same, too."""
+    batch = 1 + int(share * (records - 1))
+    found = []
+    with pytest.MonkeyPatch.context() as patch:
+        for loop in (None, _take_distinct, find_loop()):
+            patch.setattr(batches_module, "find_loop", lambda loop=loop: loop)
+            found.append(draw(records, batch, 9, seed=seed, start=start))
+    assert np.array_equal(found[0], found[1])
+    assert np.array_equal(found[0], found[2])
+
+
+@pytest.mark.parametrize(("records", "batch"), SIZES)
+def test_the_loop_and_numpy_agree_at_all_sizes(monkeypatch, records, batch):
+    by_loop = draw(records, batch, 30, seed=8)
+    monkeypatch.setattr(batches_module, "find_loop", lambda: None)
+    assert np.array_equal(by_loop, draw(records, batch, 30, seed=8))
+
+
+def test_the_loop_is_compiled_here():
+    """Else the tests above would compare NumPy with itself."""
+    assert find_loop() is not None
+
+
+@pytest.mark.parametrize("loop", [_take_distinct, find_loop()])
+def test_records_that_share_their_last_bits_are_told_apart(loop):
+    """All of these look for the same slot first, and all but one search on."""
+    slots = np.zeros(64, np.uint64)
+    records = 2**31
+    named = np.array([[64 * k for k in (1, 2, 3, 1, 2, 4)]] * 2, np.uint64)
+    halves = (named << np.uint64(1)).astype(np.uint32)
+    drawn, found = np.zeros((2, 4), np.intp), np.array([0, 1])
+    drawn[1, 0] = 64 * 4
+    # the first row lacks four, and two of the four are the same; the second three
+    assert loop(drawn, found, halves, records, slots) == 1
+    assert drawn[0, :3].tolist() == [64, 128, 192]
+    assert drawn[1].tolist() == [256, 64, 128, 192]
+    assert found.tolist() == [3, 4]
+
+
+def test_without_numba_there_is_no_loop(monkeypatch):
+    monkeypatch.setitem(sys.modules, "numba", None)
+    assert find_loop.__wrapped__() is None
 
 
 # The batches that a chain is given

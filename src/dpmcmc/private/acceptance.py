@@ -7,6 +7,7 @@ log-likelihood), so that a step looks at each record once. A test on a batch kee
 nothing: it evaluates the records of a fresh batch at both points.
 """
 
+import math
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
@@ -33,6 +34,9 @@ from dpmcmc.tracing import is_double
 
 _DRAWS_AT_ONCE = 2**18
 """Records drawn and looked up at once: enough to hide the cost of each call."""
+
+_ALIGNMENT = 64
+"""Bytes at a multiple of which JAX takes an array of the host's memory as it is."""
 
 __all__ = ["Access", "FullData", "Minibatch", "Move", "Test"]
 
@@ -225,7 +229,7 @@ class Minibatch:
         records = len(jax.tree.leaves(source.arrays)[0])
         sampling = Sampling(records, batch, self.replacement)
         found = jax.tree.map(
-            lambda leaf: np.empty((chains, steps, batch, *leaf.shape[1:]), leaf.dtype),
+            lambda leaf: _aligned((chains, steps, batch, *leaf.shape[1:]), leaf.dtype),
             source,
         )
         rows = max(1, _DRAWS_AT_ONCE // batch)
@@ -247,6 +251,14 @@ class Minibatch:
             everyone if read.present is None else read.present,
         )
         return minibatch_barker(evidence, move.public, move.word, self.decision), memory
+
+
+def _aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """An array that a device of this machine reads where it is, without a copy."""
+    size = math.prod(shape) * dtype.itemsize
+    room = np.empty(size + _ALIGNMENT, np.uint8)
+    first = -room.ctypes.data % _ALIGNMENT
+    return room[first : first + size].view(dtype).reshape(shape)
 
 
 def _look_up(

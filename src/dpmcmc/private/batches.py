@@ -3,9 +3,9 @@
 """Batches: uniform choices of records, made on the host from the tape.
 
 A batch of b of N records without replacement is made by drawing uniform records and
-drawing again whatever came up before, until b distinct ones are there. It takes
-O(b log b) time and never looks at all N (for b above N/2 the records left out are drawn
-instead). Many steps are drawn together, with NumPy.
+drawing again whatever came up before, until b distinct ones are there. It takes O(b)
+time where Numba is installed, else O(b log b) with NumPy, and never looks at all N (for
+b above N/2 the records left out are drawn instead). Many steps are drawn together.
 
 A batch is secret: the accountants rely on nobody knowing who was in it.
 """
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpmcmc.private.batch_loop import Loop, find_loop, take_distinct
 from dpmcmc.private.tape import Stream, Tape
 
 __all__ = ["Sampling", "draw_batches"]
@@ -55,11 +56,12 @@ def draw_batches(
     """
     records, batch = sampling.records, sampling.batch
     if sampling.replacement or batch <= records // 2:
-        return _drawn(tape, chain, start, steps, sampling).astype(np.intp)
+        drawn = _drawn(tape, chain, start, steps, sampling)
+        return drawn.astype(np.intp, copy=False)
     left_out = Sampling(records, records - batch)
     absent = _drawn(tape, chain, start, steps, left_out)
     present = np.ones((steps, records), bool)
-    np.put_along_axis(present, absent.astype(np.intp), False, axis=1)
+    np.put_along_axis(present, absent.astype(np.intp, copy=False), False, axis=1)
     return np.nonzero(present)[1].reshape(steps, batch)
 
 
@@ -69,7 +71,10 @@ def _drawn(
     """Draw the rows of some steps, and draw again what must be."""
     if sampling.batch == 0:
         return np.empty((steps, 0), np.uint32)
-    width = -(-sampling.batch // _HALVES_A_WORD)
+    loop = None if sampling.replacement else find_loop()
+    if loop is not None:
+        return _drawn_by_loop(loop, tape, chain, start, steps, sampling)
+    width = _words(sampling)
     words = tape.words(Stream.BATCH, chain, start * width, steps * width)
     drawn = np.ascontiguousarray(
         _uniform(words, steps, sampling.records)[:, : sampling.batch]
@@ -78,6 +83,26 @@ def _drawn(
         drawn.sort(axis=1)
     _redraw(drawn, tape, chain, start, sampling)
     return drawn
+
+
+def _drawn_by_loop(
+    loop: Loop, tape: Tape, chain: int, start: int, steps: int, sampling: Sampling
+) -> np.ndarray:
+    """The same rows in another order, with the same words.
+
+    In both ways a row that lacks m records is offered the next m, attempt by attempt,
+    and takes those that it does not have.
+    """
+    drawn = np.empty((steps, sampling.batch), np.intp)
+    found = np.zeros(steps, np.int64)
+    width = _words(sampling)
+    words = tape.words(Stream.BATCH, chain, start * width, steps * width)
+    spare = _spare_words(sampling)
+    for attempt in itertools.count():
+        if take_distinct(loop, drawn, found, words, sampling.records) == 0:
+            return drawn
+        words = tape.words(Stream.REDRAW, chain, start * spare, steps * spare, attempt)
+    raise AssertionError("never reached")
 
 
 def _redraw(
@@ -153,6 +178,11 @@ def _uniform(words: np.ndarray, steps: int, records: int) -> np.ndarray:
     number = high.copy()
     number[low < 2**32 % records] = _NONE
     return number.reshape(steps, -1)
+
+
+def _words(sampling: Sampling) -> int:
+    """Words of a row: half a word for each record."""
+    return -(-sampling.batch // _HALVES_A_WORD)
 
 
 def _spare_words(sampling: Sampling) -> int:

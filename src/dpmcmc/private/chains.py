@@ -197,11 +197,12 @@ class Chains:
             batch = self._test.batches(
                 self._access.source, self._tape, self._chains, start, steps
             )
-            return _Inputs(
+            inputs = _Inputs(
                 read(Stream.PROPOSAL, self._words_a_proposal),
                 read(Stream.TEST, 1)[..., 0],
                 jax.tree.map(pad, batch),
             )
+            return jax.device_put(inputs, self._placement)
 
 
 def _placement(resident: Opened | None, devices: list[jax.Device]) -> Sharding:

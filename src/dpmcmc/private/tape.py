@@ -133,5 +133,7 @@ def chacha20_words(key: bytes, nonce: bytes, start: int, count: int) -> np.ndarr
     block, skip = divmod(start * _WORD_BYTES, _BLOCK_BYTES)
     counter = block.to_bytes(4, "little")
     cipher = Cipher(ChaCha20(key, counter + nonce), mode=None).encryptor()
-    stretch = cipher.update(bytes(skip + count * _WORD_BYTES))
-    return np.frombuffer(stretch, dtype="<u8", offset=skip)
+    # In place, since large pieces of fresh memory cost more than the words.
+    stretch = np.zeros(skip + count * _WORD_BYTES, np.uint8)
+    cipher.update_into(stretch, stretch)
+    return stretch[skip:].view("<u8")
