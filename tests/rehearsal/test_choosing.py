@@ -14,7 +14,7 @@ from dpmcmc.posterior import Posterior
 from dpmcmc.preparation import Clamp, OneHot, Scale, Stack
 from dpmcmc.private import Records
 from dpmcmc.rehearsal import Rehearsal, Trial, automatic, simulate_records
-from dpmcmc.rehearsal.advice import best_trial
+from dpmcmc.rehearsal.advice import advice_on, best_trial
 from dpmcmc.rehearsal.bounds import best_bound
 from dpmcmc.rehearsal.declared import covariates_for, within_bounds
 from dpmcmc.rehearsal.simulate import without_preparation
@@ -161,7 +161,13 @@ def test_it_tempers_only_if_needed_and_says_so(
 
 @pytest.mark.parametrize(
     ("errors", "best"),
-    [((0.5, 0.4, 0.3), 0), ((0.9, 0.4, 0.3), 1), ((9.0, 2.0, 0.3), 2)],
+    [
+        ((0.5, 0.4, 0.3), 0),
+        ((0.9, 0.4, 0.3), 1),
+        ((9.0, 2.0, 0.3), 2),
+        ((math.nan, 2.0, 0.3), 2),
+        ((math.nan, math.inf), 0),
+    ],
 )
 def test_errors_of_one_rehearsal_count_by_a_factor(
     errors: tuple[float, ...], best: int
@@ -170,3 +176,12 @@ def test_errors_of_one_rehearsal_count_by_a_factor(
     trials = tuple(trial(error) for error in errors)
     nothing: Any = None
     assert best_trial(Rehearsal(10, trials, nothing)) is trials[best]
+
+
+def test_advice_where_nothing_was_finite() -> None:
+    """Noise may drown a run so that its draws are no numbers; that is said, too."""
+    said = advice_on(trial(math.nan).error, 300, 0.1)
+    assert "no way gave finite draws" in said
+    assert "does not buy a usable posterior" in said
+    assert "inf" not in said
+    assert "nan" not in said

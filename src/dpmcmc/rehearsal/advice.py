@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a rehearsal says to do: which way to take, and what would make it usable."""
 
+import math
+
 from dpmcmc.rehearsal.trials import Rehearsal, Trial
 
 __all__ = ["HOPELESS", "USABLE", "advice_on", "best_trial"]
@@ -30,6 +32,12 @@ def best_trial(rehearsal: Rehearsal) -> Trial:
 
 def advice_on(error: float, records: int, epsilon: float) -> str:
     """What would make a budget enough, as errors fall with ε and the root of N."""
+    if not math.isfinite(error):
+        return (
+            "on simulated records no way gave finite draws: this budget does not buy a "
+            f"usable posterior. Give many times ε = {epsilon:.2g}, or many times "
+            f"N = {records:.2g} records, or temper much, such as tempering=10"
+        )
     factor = max(error / USABLE, 1.0)
     return (
         f"on simulated records the best way is off by {error:.1f} posterior "
