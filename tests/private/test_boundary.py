@@ -159,6 +159,7 @@ def test_only_ratios_are_added_up_in_the_boundary():
                     if isinstance(node, ast.MatMult)
                 ]
     assert found == [
+        ("acceptance.py", "_aligned", "prod"),  # of a shape
         ("batches.py", "_drawn", "sort"),  # of numbers of records, not of records
         ("batches.py", "_redraw", "sort"),
         ("gradients.py", "_sum_of_vectors", "sum"),

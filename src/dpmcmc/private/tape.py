@@ -135,5 +135,5 @@ def chacha20_words(key: bytes, nonce: bytes, start: int, count: int) -> np.ndarr
     cipher = Cipher(ChaCha20(key, counter + nonce), mode=None).encryptor()
     # In place, since large pieces of fresh memory cost more than the words.
     stretch = np.zeros(skip + count * _WORD_BYTES, np.uint8)
-    cipher.update_into(stretch, stretch)
+    cipher.update_into(stretch.data, stretch.data)
     return stretch[skip:].view("<u8")
