@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a budget buys for a run: of clip, steps and ε, the one that is missing."""
 
+import functools
 import math
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from dp_accounting.dp_event import DpEvent
 
@@ -92,12 +93,8 @@ def settle(
         steps = usual_steps if steps is None else steps
     if is_open and epsilon is not None and steps is not None:
         steps = require_count("steps", steps, "Give the number of steps of each chain.")
-
-        def bit(clip: float) -> DpEvent:
-            fitted = replace(setting, clip=clip)
-            return test.event(fitted, test.mechanism(fitted))
-
-        clip = largest_clip(bit, chains * steps, epsilon, delta, besides)
+        wanted = _Wanted(test, setting, chains * steps, epsilon, delta, besides)
+        clip = _widest_clip(wanted)
         return replace(setting, clip=clip), steps
     if (epsilon is None) == (steps is None):
         raise InputError(
@@ -117,6 +114,32 @@ def settle(
             "Choose a smaller clip, a larger budget, or fewer chains."
         )
     return setting, _affordable(bits // chains, epsilon)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """A clip that is asked for; what else is released is known by its words."""
+
+    test: Acceptance
+    setting: Setting
+    bits: int
+    epsilon: float
+    delta: float
+    besides: DpEvent = field(compare=False)
+    words: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "words", repr(self.besides))
+
+
+# One call asks for the same clip before the start, in every rehearsal, and at last.
+@functools.lru_cache(maxsize=256)
+def _widest_clip(wanted: _Wanted) -> float:
+    def bit(clip: float) -> DpEvent:
+        fitted = replace(wanted.setting, clip=clip)
+        return wanted.test.event(fitted, wanted.test.mechanism(fitted))
+
+    return largest_clip(bit, wanted.bits, wanted.epsilon, wanted.delta, wanted.besides)
 
 
 def _affordable(steps: int, epsilon: float) -> int:

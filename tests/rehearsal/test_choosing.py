@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a choice is made of: the bound on gradients, covariates, and tempering."""
+"""What a choice is made of: covariates, names, tempering, and what counts as alike."""
 
 import math
 from typing import Any
@@ -13,58 +13,15 @@ from dpmcmc import ControlVariates, Preparation, models
 from dpmcmc.posterior import Posterior
 from dpmcmc.preparation import Clamp, OneHot, Scale, Stack
 from dpmcmc.private import Records
-from dpmcmc.rehearsal import Rehearsal, Trial, automatic, simulate_records
+from dpmcmc.rehearsal import Rehearsal, Trial, automatic
 from dpmcmc.rehearsal.advice import advice_on, best_trial
-from dpmcmc.rehearsal.bounds import best_bound
 from dpmcmc.rehearsal.declared import covariates_for, within_bounds
-from dpmcmc.rehearsal.simulate import without_preparation
-from dpmcmc.rehearsal.ways import BOUNDS, bounded, named
+from dpmcmc.rehearsal.screening import Task
+from dpmcmc.rehearsal.shares import Split
+from dpmcmc.rehearsal.ways import SHARES, named, way_of, with_share, with_shares
 from dpmcmc.variational import Start
 
-COUNT, DELTA = 50_000, 1e-6
-
-
-def bound_for(model: Any, theta: Any, covariates: Any, epsilon: float) -> float:
-    table = simulate_records(model, theta, COUNT, covariates, 0)
-    plain = without_preparation(model)
-    size = len(jax.flatten_util.ravel_pytree(theta)[0])
-    information = np.zeros((size, size))
-    flat, unravel = jax.flatten_util.ravel_pytree(theta)
-
-    def score(record: Any) -> Any:
-        return jax.grad(lambda at: plain.log_likelihood(unravel(at), record))(flat)
-
-    scores = np.asarray(jax.vmap(score)(table), float)
-    information = scores.T @ scores
-    plan = ControlVariates(epsilon=epsilon).plan(COUNT, size, DELTA)
-    covariance = np.linalg.inv(information)
-    return best_bound(plain, table, theta, covariance, plan, BOUNDS)
-
-
-def test_more_budget_buys_a_wider_bound() -> None:
-    """Without listed responses what is cut off biases, so that noise is weighed."""
-    model = models.two_component_mixture((-100.0, 100.0))
-    theta = {"mean": np.float32(0.0), "gap": np.float32(1.0)}
-    found = [bound_for(model, theta, None, epsilon) for epsilon in (0.1, 1.0, 10.0)]
-    assert found == sorted(found)
-    assert found[0] < found[-1]
-    assert found[1] > 4
-
-
-def test_a_bound_is_as_wide_as_its_noise_allows() -> None:
-    """Records that the model does not expect are longer than simulated ones."""
-    model = models.two_component_mixture((-100.0, 100.0))
-    theta = {"mean": np.float32(0.0), "gap": np.float32(1.0)}
-    # so much budget that no bound has noise to speak of
-    assert bound_for(model, theta, None, 100.0) == max(BOUNDS)
-
-
-def test_listed_responses_allow_a_tight_bound() -> None:
-    model = models.logistic_regression(2, norm=30.0)
-    theta = {"coefficients": np.zeros(2, np.float32), "intercept": np.float32(0.0)}
-    skewed = {"x": np.random.default_rng(0).exponential(size=(1000, 2)) - 1}
-    skewed["y"] = np.zeros(1000)
-    assert bound_for(model, theta, skewed, 1.0) <= 4
+DELTA = 1e-6
 
 
 PREPARED = Preparation(
@@ -107,14 +64,27 @@ def test_columns_without_declared_bounds_cannot_be_drawn() -> None:
     assert covariates_for(model, shapes, model.initial, None)[2] is not None
 
 
-def test_a_name_says_its_bound() -> None:
+def test_a_name_says_how_the_budget_is_shared() -> None:
     ways = {"control variates": {"control": ControlVariates(share=0.9)}}
-    name = named("control variates", 2.5)
-    assert name == "control variates, c_g = 2.5√d"
-    assert bounded(ways, name) == {
-        "control": ControlVariates(share=0.9, gradient_bound=2.5)
+    name = named("control variates", Split(share=0.95, part=0.15, bound=2.5))
+    assert name == "control variates, share 0.95, Hessian part 0.15, c_g = 2.5√d"
+    assert way_of(ways, name) == {
+        "control": ControlVariates(share=0.95, hessian_part=0.15, gradient_bound=2.5)
     }
-    assert bounded(ways, "control variates") == ways["control variates"]
+    alone = with_share("control variates", 0.75)
+    assert way_of(ways, alone) == {"control": ControlVariates(share=0.75)}
+    assert way_of(ways, "control variates") == ways["control variates"]
+
+
+def test_every_share_of_control_variates_is_listed() -> None:
+    """What is set aside before a record is read must hold whatever is chosen."""
+    ways: dict[str, Any] = {
+        "control variates": {"control": ControlVariates(share=0.9)},
+        "plain clipping": {"steps": 10},
+    }
+    listed: dict[str, Any] = with_shares(ways)
+    assert listed.pop("plain clipping") == ways["plain clipping"]
+    assert [way["control"].share for way in listed.values()] == list(SHARES)
 
 
 def trial(off: float) -> Trial:
@@ -133,20 +103,20 @@ def test_it_tempers_only_if_needed_and_says_so(
     ways = {"control variates": {"control": ControlVariates(share=0.9)}}
     records = Records({"x": np.zeros(40_000)})
     nothing: Any = None
-    task = automatic._Task(
-        nothing, model, records, "float32", DELTA, 1.0, nothing, ways
-    )
+    task = Task(nothing, model, records, "float32", DELTA, 1.0, nothing, ways, {})
     told: list[float | None] = []
 
     def rehearsed(*_: Any) -> Rehearsal:
-        tempering = _[5] if len(_) > 5 else None
+        tempering = _[6] if len(_) > 6 else None
         told.append(tempering)
         off = 4.0 if tempering is None else cooler
         reference: Posterior = nothing
         return Rehearsal(40_000, (trial(off),), reference)
 
     monkeypatch.setattr(automatic, "_rehearsed", rehearsed)
-    monkeypatch.setattr(automatic, "_screened", lambda task, *_: tuple(task.ways))
+    monkeypatch.setattr(
+        automatic, "screened", lambda task, *_: (tuple(task.ways), nothing)
+    )
     start = Start(model.initial, np.eye(2), 0.1, 1e-7, "a start")
     with pytest.warns(UserWarning, match="does not buy a usable posterior"):
         choice = automatic._choose(task, start, None)

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
@@ -28,34 +28,18 @@ from dpmcmc.posterior import Posterior
 from dpmcmc.preparation import Preparation
 from dpmcmc.private import Records, Tape
 from dpmcmc.rehearsal.advice import HOPELESS, USABLE, advice_on, best_trial
-from dpmcmc.rehearsal.bounds import best_bound
 from dpmcmc.rehearsal.declared import covariates_for
-from dpmcmc.rehearsal.simulate import (
-    Covariates,
-    simulate_records,
-    without_preparation,
-)
+from dpmcmc.rehearsal.screening import SEED, Task, screened
+from dpmcmc.rehearsal.simulate import Covariates
+from dpmcmc.rehearsal.starting import plan_fit
 from dpmcmc.rehearsal.trials import Rehearsal, Way, rehearse, tempered_start
-from dpmcmc.rehearsal.ways import (
-    BOUNDS,
-    bounded,
-    is_control,
-    named,
-    open_ways,
-    safest,
-)
+from dpmcmc.rehearsal.ways import open_ways, safest, way_of, with_shares
 from dpmcmc.relevance import told_coordinates
 from dpmcmc.run import Precision
 from dpmcmc.starts import find_start
-from dpmcmc.variational import Plan, Start, Variational
+from dpmcmc.variational import Plan, Start
 
 __all__ = ["Choice", "choose", "sample_automatically"]
-
-_SHARE, _SHARE_OF_FEW, _FEW = 0.1, 0.25, 50_000
-"""The part of the budget that finds a start, which is harder with few records."""
-
-_LOOKED_AT = 2**17
-"""Most simulated records that are looked at to choose a bound."""
 
 _TEMPERED = ", tempered to "
 _LEAST_TEMPERED = 10
@@ -105,9 +89,9 @@ def sample_automatically(
 
     Guarantee
     ---------
-    The start keeps to a part (ε₁, δ₁) of the budget that is settled before, and
-    every way keeps to the rest, whichever is chosen by the start. Custody has set
-    aside the costliest before a record is read.
+    The start keeps to a part (ε₁, δ₁) of the budget that is settled before by public
+    numbers, and every way keeps to the rest, with whichever shares it is chosen by
+    the start. Custody has set aside the costliest before a record is read.
 
     Raises
     ------
@@ -183,22 +167,9 @@ def _with_budget(epsilon: float, way: Way, start: Start) -> Mapping[str, Any]:
     return {"epsilon": epsilon, **_settings(way, start)}
 
 
-class _Task(NamedTuple):
-    """What is asked for, checked, and the ways that are open."""
-
-    settings: Settings
-    model: Model
-    records: Records
-    dtype: Precision
-    delta: float
-    epsilon: float
-    fit: Plan
-    ways: Mapping[str, Way]
-
-
 def _task(
     settings: Settings, delta: float, epsilon: float
-) -> tuple[_Task, list[Certified]]:
+) -> tuple[Task, list[Certified]]:
     """Check what was given, from shapes alone, and certify every way."""
     delta = require_probability("delta", delta, "Choose it well below 1/N.")
     epsilon = require_positive("epsilon", epsilon, "Common budgets: 0.1 to 10.")
@@ -213,24 +184,24 @@ def _task(
         preparation=settings.preparation,
         start=None,
     )
-    share = _SHARE if len(records) >= _FEW else _SHARE_OF_FEW
-    start = Variational(share=share, delta=share * delta)
-    fit = start.plan(len(records), delta, epsilon)
+    size = int(told_coordinates(model, records).sum())
+    fit = plan_fit(len(records), size, delta, epsilon)
     ways = open_ways(model, records, fit, delta, epsilon, dtype)
-    task = _Task(settings, model, records, dtype, delta, epsilon, fit, ways)
+    task = Task(settings, model, records, dtype, delta, epsilon, fit, ways, {})
     # Refuse now what would be refused once the start has been spent.
     size = sum(int(np.size(leaf)) for leaf in jax.tree.leaves(model.initial))
     like = Start(model.initial, np.eye(size), fit.epsilon, fit.delta, fit.description)
-    certified = [
-        check_privately(
+    certified = {
+        name: check_privately(
             _chosen(task, like, _settings(way, like)), delta=delta, epsilon=epsilon
         )
-        for way in ways.values()
-    ]
-    return task, certified
+        for name, way in with_shares(ways).items()
+    }
+    clips = {name: one.statement.clip for name, one in certified.items()}
+    return task._replace(clips=clips), list(certified.values())
 
 
-def _chosen(task: _Task, start: Start, told: Mapping[str, Any]) -> Settings:
+def _chosen(task: Task, start: Start, told: Mapping[str, Any]) -> Settings:
     """The run as it was chosen."""
     return replace(
         task.settings,
@@ -243,16 +214,16 @@ def _chosen(task: _Task, start: Start, told: Mapping[str, Any]) -> Settings:
     )
 
 
-def _told(task: _Task, name: str, found: Start | None) -> Mapping[str, Any]:
-    """What a way gives to `sample`, by its name, which says bound and tempering too."""
+def _told(task: Task, name: str, found: Start | None) -> Mapping[str, Any]:
+    """What a way gives to `sample`, by its name, which says all that was chosen."""
     way, _, number = name.partition(_TEMPERED)
     if not number:
-        return _settings(bounded(task.ways, way), found)
+        return _settings(way_of(task.ways, way), found)
     tempering = float(number)
     start = None
     if found is not None:
         start = tempered_start(found, len(task.records), tempering)
-    return {**_settings(bounded(task.ways, way), start), "tempering": tempering}
+    return {**_settings(way_of(task.ways, way), start), "tempering": tempering}
 
 
 def _with_choice(posterior: Posterior, choice: Choice) -> Posterior:
@@ -266,7 +237,7 @@ def _with_choice(posterior: Posterior, choice: Choice) -> Posterior:
     return replace(posterior, settings=settings, statement=statement)
 
 
-def _kept_choice(task: _Task, found: Start, custody: Custody) -> Choice | None:
+def _kept_choice(task: Task, found: Start, custody: Custody) -> Choice | None:
     """The way that was chosen before this run was broken off, if it was."""
     kept = custody.kept("choice")
     if kept is None:
@@ -276,7 +247,7 @@ def _kept_choice(task: _Task, found: Start, custody: Custody) -> Choice | None:
     return Choice(way, _told(task, way, found), tuple(task.ways), reason, None)
 
 
-def _choose(task: _Task, found: Start | None, covariates: Covariates) -> Choice:
+def _choose(task: Task, found: Start | None, covariates: Covariates) -> Choice:
     """Rehearse the open ways, at the start if there is one, and take the best."""
     names = tuple(task.ways)
     theta = task.model.initial if found is None else found.mean
@@ -285,11 +256,11 @@ def _choose(task: _Task, found: Start | None, covariates: Covariates) -> Choice:
     if unable is not None:
         return _blind(task, found, unable)
     try:
-        names = _screened(task, found, theta, given)
+        names, fitted = screened(task, found, theta, given)
         if said:  # covariates are a guess: prefer what a bad start hurts least
             safe = safest(task.ways)
             names = tuple(sorted(names, key=lambda name: not name.startswith(safe)))
-        rehearsal = _rehearsed(task, found, theta, given, names)
+        rehearsal = _rehearsed(task, found, fitted, theta, given, names)
         trial = best_trial(rehearsal)
         best = trial.name
         reason = f"the best of {len(names)} ways on simulated records{said}"
@@ -298,7 +269,7 @@ def _choose(task: _Task, found: Start | None, covariates: Covariates) -> Choice:
         advice = advice_on(trial.error, len(task.records), task.epsilon)
         cooler = None
         if trial.error > HOPELESS:
-            cooler = _tempered(task, found, theta, given, best, trial.error)
+            cooler = _tempered(task, found, fitted, theta, given, best, trial.error)
     except Exception as problem:  # the start is spent: go on as if without a simulator
         return _blind(
             task, found, f"the rehearsal failed with {type(problem).__name__}"
@@ -312,7 +283,7 @@ def _choose(task: _Task, found: Start | None, covariates: Covariates) -> Choice:
     return Choice(best, told, names, f"{reason}, but {advice}", rehearsal)
 
 
-def _blind(task: _Task, found: Start | None, why: str) -> Choice:
+def _blind(task: Task, found: Start | None, why: str) -> Choice:
     """The first way, with what that means."""
     names, first = tuple(task.ways), safest(task.ways)
     reason = (
@@ -322,32 +293,10 @@ def _blind(task: _Task, found: Start | None, why: str) -> Choice:
     return Choice(first, _told(task, first, found), names, reason, None)
 
 
-def _screened(
-    task: _Task, found: Start | None, theta: Any, covariates: Covariates
-) -> tuple[str, ...]:
-    """The names of the ways, those of control variates with the bound that is best."""
-    names = tuple(task.ways)
-    if found is None or not any(map(is_control, names)):
-        return names
-    count = min(len(task.records), _LOOKED_AT)
-    table = simulate_records(task.model, theta, count, covariates, 1)
-    plain = without_preparation(task.model)
-    screened = []
-    for name in names:
-        if is_control(name):
-            control = _settings(task.ways[name], found)["control"]
-            left = task.epsilon - found.epsilon, task.delta - found.delta
-            size = int(told_coordinates(task.model, task.records).sum())
-            plan = control.plan(len(task.records), size, left[1], left[0])
-            best = best_bound(plain, table, theta, found.covariance, plan, BOUNDS)
-            name = named(name, best)  # noqa: PLW2901
-        screened.append(name)
-    return tuple(screened)
-
-
 def _rehearsed(
-    task: _Task,
+    task: Task,
     found: Start | None,
+    fitted: Plan | Start,
     theta: Any,
     covariates: Covariates,
     names: tuple[str, ...],
@@ -359,21 +308,23 @@ def _rehearsed(
         records=len(task.records),
         delta=task.delta,
         ways={
-            name: partial(_with_budget, task.epsilon, bounded(task.ways, name))
+            name: partial(_with_budget, task.epsilon, way_of(task.ways, name))
             for name in names
         },
         theta=theta,
         covariates=covariates,
         shape=None if found is None else found.covariance,
-        fit=task.fit,
+        fit=fitted,
+        seed=SEED,
         tempering=tempering,
         progress=False,
     )
 
 
 def _tempered(
-    task: _Task,
+    task: Task,
     found: Start | None,
+    fitted: Plan | Start,
     theta: Any,
     covariates: Covariates,
     best: str,
@@ -383,7 +334,8 @@ def _tempered(
     number = round(len(task.records) * min(USABLE / error, 1.0) ** 2 / 2)
     if number < _LEAST_TEMPERED:
         return None
-    again = _rehearsed(task, found, theta, covariates, (best,), float(number))
+    names = (best,)
+    again = _rehearsed(task, found, fitted, theta, covariates, names, float(number))
     name = f"{best}{_TEMPERED}{number}"
     trial = replace(again.trials[0], name=name)
     return (name, replace(again, trials=(trial,))) if trial.is_usable else None

@@ -82,10 +82,12 @@ class Trial:
 
         The root mean square of what the means are off, which holds the Monte-Carlo
         error of too few draws, plus the mean of |log| of the ratios of deviations.
+        Infinite if draws were not finite, as happens where noise drowns everything.
         """
         off = float(np.sqrt(np.mean(self.off**2)))
         ratios = np.maximum(self.sd_ratio, 1e-12)
-        return off + float(np.mean(np.abs(np.log(ratios))))
+        error = off + float(np.mean(np.abs(np.log(ratios))))
+        return error if np.isfinite(error) else np.inf
 
     @property
     def is_usable(self) -> bool:
@@ -150,7 +152,7 @@ def rehearse(
     theta: Any = None,
     covariates: Covariates = None,
     shape: np.ndarray | None = None,
-    fit: Plan | None = None,
+    fit: Plan | Start | None = None,
     repeats: int = 1,
     seed: int = 0,
     tempering: float | None = None,
@@ -182,8 +184,9 @@ def rehearse(
         found on the simulated records unless given.
     fit
         A variational fit, planned for so many records, that is made on the simulated
-        records first; every way starts there. Unless given, ways start at ``theta``,
-        or where they say.
+        records first; or a start that was found on the records of this seed before.
+        Every way starts there. Unless given, ways start at ``theta``, or where they
+        say.
     repeats
         How many tables of records to simulate, each tried in every way.
     seed
@@ -227,7 +230,11 @@ def rehearse(
             bar(1)
             start = point
             if fit is not None:
-                fitted = fit_start(plain, Records(table), fit, Tape.fresh())
+                fitted = (
+                    fit
+                    if isinstance(fit, Start)
+                    else fit_start(plain, Records(table), fit, Tape.fresh())
+                )
                 start = tempered_start(fitted, records, tempering)
             for name, way in ways.items():
                 settings = dict(way(start) if callable(way) else way)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ways that one call may choose from: each is an entry, judged like the others."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -21,18 +22,32 @@ from dpmcmc.errors import InputError
 from dpmcmc.model import Model, check_model
 from dpmcmc.private import Grid, Records
 from dpmcmc.proposals import RandomWalk
+from dpmcmc.rehearsal.shares import Split
 from dpmcmc.rehearsal.trials import Way
 from dpmcmc.relevance import told_coordinates
 from dpmcmc.surrogates import ControlVariates, check_release
 from dpmcmc.variational import Plan, Start, check_start
 
-__all__ = ["BOUNDS", "bounded", "is_control", "named", "open_ways", "safest"]
+__all__ = [
+    "BOUNDS",
+    "SHARES",
+    "is_control",
+    "named",
+    "open_ways",
+    "safest",
+    "way_of",
+    "with_share",
+    "with_shares",
+]
 
 BOUNDS = (2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0)
 """Bounds on gradients that control variates may have, in units of √d."""
 
+SHARES = (0.75, 0.9, 0.95)
+"""Parts of what is left of ε that control variates may have; the rest is for bits."""
+
 _SHARE = 0.9
-"""The part of what is left for control variates; bits need little beside them."""
+"""The part that they have where nothing could be rehearsed."""
 
 _ROUNDS, _MANY = 3, 20_000
 """Rounds, and from how many records on: with few, the first are all noise and lead a
@@ -49,7 +64,10 @@ _TRIED_GRID, _TRIED = Grid(0.01), 4096
 
 _CONTROL = "control variates"
 _IN_ROUNDS = f"{_CONTROL} in {_ROUNDS} rounds"
-_BOUND = ", c_g = "
+_CHOSEN = re.compile(
+    r", share (?P<share>[\d.]+)"
+    r"(?:, Hessian part (?P<part>[\d.]+), c_g = (?P<bound>[\d.]+)√d)?$"
+)
 
 
 def open_ways(
@@ -108,23 +126,51 @@ def is_control(name: str) -> bool:
     return name.startswith(_CONTROL)
 
 
-def named(name: str, bound: float) -> str:
-    """The name of a way of control variates with a bound on gradients."""
-    return f"{name}{_BOUND}{bound:g}√d"
+def with_share(name: str, share: float) -> str:
+    """The name of a way of control variates that have such a share."""
+    return f"{name}, share {share:g}"
 
 
-def bounded(ways: Mapping[str, Way], name: str) -> Way:
-    """The way of that name, with the bound on gradients that it says, if it does.
+def with_shares(ways: Mapping[str, Way]) -> dict[str, Way]:
+    """All ways, those of control variates with every share that they may have."""
+    names = [
+        each
+        for name in ways
+        for each in (
+            [with_share(name, share) for share in SHARES]
+            if is_control(name)
+            else [name]
+        )
+    ]
+    return {name: way_of(ways, name) for name in names}
 
-    A bound changes no cost: the noise is in units of it.
+
+def named(name: str, split: Split) -> str:
+    """The name of a way of control variates that share the budget so."""
+    return (
+        f"{with_share(name, split.share)}, Hessian part {split.part:g}, "
+        f"c_g = {split.bound:g}√d"
+    )
+
+
+def way_of(ways: Mapping[str, Way], name: str) -> Way:
+    """The way of that name, with the share, part and bound that it says, if any.
+
+    Part and bound change no cost: the noise is in units of them.
     """
-    way, _, bound = name.partition(_BOUND)
-    found = ways[way]
-    if not bound:
-        return found
+    said = _CHOSEN.search(name)
+    if said is None:
+        return ways[name]
+    found = ways[name[: said.start()]]
     assert not callable(found)
-    multiple = float(bound.removesuffix("√d"))
-    return {"control": replace(found["control"], gradient_bound=multiple)}
+    control = replace(found["control"], share=float(said["share"]))
+    if said["bound"] is not None:
+        control = replace(
+            control,
+            hessian_part=float(said["part"]),
+            gradient_bound=float(said["bound"]),
+        )
+    return {"control": control}
 
 
 def _short_walk(clipping: Clipping, start: Start) -> dict[str, Any]:
