@@ -151,7 +151,7 @@ def test_errors_of_one_rehearsal_count_by_a_factor(
 def test_advice_where_nothing_was_finite() -> None:
     """Noise may drown a run so that its draws are no numbers; that is said, too."""
     said = advice_on(trial(math.nan).error, 300, 0.1)
-    assert "no way gave finite draws" in said
+    assert "no way gave draws that can be judged" in said
     assert "does not buy a usable posterior" in said
     assert "inf" not in said
     assert "nan" not in said

@@ -34,9 +34,9 @@ def advice_on(error: float, records: int, epsilon: float) -> str:
     """What would make a budget enough, as errors fall with ε and the root of N."""
     if not math.isfinite(error):
         return (
-            "on simulated records no way gave finite draws: this budget does not buy a "
-            f"usable posterior. Give many times ε = {epsilon:.2g}, or many times "
-            f"N = {records:.2g} records, or temper much, such as tempering=10"
+            "on simulated records no way gave draws that can be judged: this budget "
+            f"does not buy a usable posterior. Give many times ε = {epsilon:.2g}, or "
+            f"many times N = {records:.2g} records, or temper much, such as tempering=10"
         )
     factor = max(error / USABLE, 1.0)
     return (
