@@ -15,10 +15,8 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy.special import logsumexp
 
 import dpmcmc
-from dpmcmc.experiments.mixture import TRUTH, mixture_model, simulate_mixture
 
 N = 20_000
 RECORDS = np.random.default_rng(8).normal(0.3, 1.0, N).astype(np.float32)
@@ -183,49 +181,3 @@ def test_a_batch_is_decided_alike_on_any_device() -> None:
     assert len(others) == 2
     assert set(others) == {first}
     assert {"0", "1"} == set(first)
-
-
-def grid_posterior(
-    records: np.ndarray, tempered: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Means and sds of (gap, mean) of the paper's mixture, on a grid of θ."""
-    counts, edges = np.histogram(records.astype(float), bins=3000)
-    centres = (edges[1:] + edges[:-1]) / 2
-    means, gaps = np.linspace(-2, 3, 121), np.linspace(-4, 4, 161)
-    log_density = np.empty((len(means), len(gaps)))
-    for row, mean in enumerate(means):
-        first = -((centres - mean) ** 2) / 4
-        second = -((centres - mean - gaps[:, None]) ** 2) / 4
-        log_density[row] = np.logaddexp(first, second) @ counts
-    log_density *= tempered / len(records)
-    log_density -= means[:, None] ** 2 / 20 + gaps**2 / 2
-    weights = np.exp(log_density - logsumexp(log_density))
-    points = np.stack(np.broadcast_arrays(gaps, means[:, None]))
-    mean = (weights * points).sum(axis=(1, 2))
-    spread = (weights * (points - mean[:, None, None]) ** 2).sum(axis=(1, 2))
-    return mean, np.sqrt(spread)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["barker", "gaussian", "minibatch"])
-def test_the_paper_s_mixture_matches_its_grid_posterior(name: str) -> None:
-    """§4 of the paper: N₀ = 100, b = 1000, proposal variance 0.01."""
-    records = simulate_mixture(TRUTH, N, np.random.default_rng(9))
-    few = name != "minibatch"
-    posterior = dpmcmc.sample_not_private(
-        mixture_model(TRUTH),
-        records,
-        steps=20_000 if few else 300_000,
-        warmup=1000,
-        chains=16,
-        test=TESTS[name],
-        tempering=100,
-        proposal=dpmcmc.RandomWalk(0.7 if few else 0.1),
-        seed=4,
-        progress=False,
-    )
-    means, sds = grid_posterior(records, 100)
-    summary = posterior.summary()
-    for place, parameter in enumerate(["gap", "mean"]):
-        ess = float(summary["ess_bulk"][parameter])
-        assert_close(posterior.draws[parameter], means[place], sds[place], ess)

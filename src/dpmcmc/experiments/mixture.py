@@ -6,6 +6,7 @@
 drawn from 0.5 N(θ₁, 2) + 0.5 N(θ₁ + θ₂, 2).
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -14,8 +15,16 @@ import numpy as np
 
 from dpmcmc.model import Model
 from dpmcmc.models import two_component_mixture
+from dpmcmc.proposals import Noise
 
-__all__ = ["TRUTH", "mixture_model", "posterior_covariance", "simulate_mixture"]
+__all__ = [
+    "TRUTH",
+    "RidgeWalk",
+    "exchange",
+    "mixture_model",
+    "posterior_covariance",
+    "simulate_mixture",
+]
 
 TRUTH = {"mean": 0.0, "gap": 1.0}
 """The parameters of the paper's simulated records."""
@@ -62,6 +71,34 @@ def posterior_covariance(
     scores = jax.vmap(score, in_axes=(None, 0))(at, sample)
     information = np.asarray(scores.T @ scores, np.float64) / len(sample)
     return np.linalg.inv(information) / records
+
+
+def exchange(theta: Any, _: Noise) -> Any:
+    """Propose to exchange the two centres.
+
+    Twice is as good as never, and volumes stay: the move is symmetric. No record
+    notices it, so that every ratio is zero and no clip is touched.
+    """
+    return {"mean": theta["mean"] + theta["gap"], "gap": -theta["gap"]}
+
+
+@dataclass(frozen=True)
+class RidgeWalk:
+    """Moves the middle of the two centres, and the gap about it, uniformly.
+
+    Parameters
+    ----------
+    middle, gap
+        The farthest that each may go.
+    """
+
+    middle: float
+    gap: float
+
+    def __call__(self, theta: Any, noise: Noise) -> Any:
+        """Propose a point. From it, the move back is as likely."""
+        middle, gap = (2 * noise.uniforms(2) - 1) * jnp.array([self.middle, self.gap])
+        return {"mean": theta["mean"] + middle - gap / 2, "gap": theta["gap"] + gap}
 
 
 def _log_likelihood(theta: Any, record: jax.Array) -> jax.Array:
