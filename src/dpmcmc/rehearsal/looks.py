@@ -9,6 +9,7 @@ record's gradient is about √d long.
 import itertools
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -24,6 +25,7 @@ _MOST_RESPONSES = 64
 _FEW = 2**15
 """Most records that are looked at for Hessians and moves."""
 
+_AT_ONCE = 2**12
 _PAIRS = 32
 """Moves that are looked at."""
 
@@ -104,13 +106,18 @@ def look_at(
         logs, gradients = zip(*found, strict=True)
         return jnp.stack(logs), jnp.stack(gradients)
 
-    def bend(record: Any) -> tuple[jax.Array, jax.Array]:
-        hessian = jax.hessian(at)(origin, record)
-        return jnp.linalg.norm(hessian), hessian
+    @jax.jit
+    def bend(table: Any) -> tuple[jax.Array, jax.Array]:
+        """The length of each Hessian, and their mean; never all of them at once."""
 
-    def bend_all(table: Any) -> tuple[jax.Array, jax.Array]:
-        lengths, hessians = jax.lax.map(bend, table, batch_size=2**12)
-        return lengths, jnp.mean(hessians, axis=0)
+        def mean(v: jax.Array) -> jax.Array:
+            return jnp.mean(jax.vmap(at, (None, 0))(v, table))
+
+        def length(record: Any) -> jax.Array:
+            return jnp.linalg.norm(jax.hessian(at)(origin, record))
+
+        lengths = jax.lax.map(length, table, batch_size=_AT_ONCE)
+        return lengths, jax.hessian(mean)(origin)
 
     def moved(v: jax.Array, record: Any) -> tuple[jax.Array, ...]:
         """The log-likelihood at v, and the first and second order there."""
@@ -125,21 +132,22 @@ def look_at(
         first, second = jax.jvp(slope, (0 * one,), (one,))
         return part(one), first, second / 2
 
-    few = jax.tree.map(lambda leaf: leaf[:_FEW], table)
-
     @jax.jit
-    def along(starts: jax.Array, ends: jax.Array) -> tuple[jax.Array, ...]:
+    def along(table: Any, starts: jax.Array, ends: jax.Array) -> tuple[jax.Array, ...]:
         def pair(points: tuple[jax.Array, jax.Array]) -> Any:
-            before, after = (jax.vmap(moved, (None, 0))(point, few) for point in points)
+            before, after = (
+                jax.vmap(moved, (None, 0))(point, table) for point in points
+            )
             return jax.tree.map(jnp.subtract, after, before)
 
         return tuple(jax.lax.map(pair, (starts, ends)))
 
+    few = jax.tree.map(lambda leaf: leaf[:_FEW], table)
     logs, gradients = map(np.asarray, jax.jit(jax.vmap(each))(table))
-    bends, hessian = jax.jit(bend_all)(few)
+    bends, hessian = bend(few)
     precision = _positive(-np.asarray(hessian, np.float64))
     top = np.linalg.solve(precision, gradients[:, 0].mean(axis=0))
-    return Look(logs, gradients, np.asarray(bends), precision, top, along)
+    return Look(logs, gradients, np.asarray(bends), precision, top, partial(along, few))
 
 
 def look_along(look: Look, records: int, off: float) -> Moves:
