@@ -36,7 +36,7 @@ def advice_on(error: float, records: int, epsilon: float) -> str:
         return (
             "on simulated records no way gave draws that can be judged: this budget "
             f"does not buy a usable posterior. Give many times ε = {epsilon:.2g}, or "
-            f"many times N = {records:.2g} records, or temper much, such as tempering=10"
+            f"many times N = {records:.2g} records, or temper, such as tempering=10"
         )
     factor = max(error / USABLE, 1.0)
     return (
