@@ -15,7 +15,7 @@ from dpmcmc.experiments.mixture import TRUTH, posterior_covariance, simulate_mix
 def test_the_demo_shows_both_posteriors_and_the_statement(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    main(["--records", "2000", "--reference-steps", "200", "--out", str(tmp_path)])
+    main(["--records", "20000", "--reference-steps", "200", "--out", str(tmp_path)])
     printed = capsys.readouterr()
     assert "NOT PRIVATE" in printed.out
     assert "Privacy: ε = " in printed.out
