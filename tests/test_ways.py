@@ -21,7 +21,12 @@ from dpmcmc import (
     sample_not_private,
 )
 from dpmcmc.accounting import BarkerBit, certify_epsilon, largest_clip
-from dpmcmc.clipping import ModelCorrection, Shrinking
+from dpmcmc.clipping import (
+    Clipping,
+    ConditionalCentring,
+    ModelCorrection,
+    Shrinking,
+)
 
 START = Variational(epsilon=1.0, steps=100, batch=100)
 CONTROL = ControlVariates(epsilon=1.0)
@@ -178,6 +183,96 @@ def test_another_clipping_costs_the_same_and_is_named(
     assert "what the model expects the clip to take is added" in other.statement.text
 
 
+def regression(values: Any) -> Model:
+    """A regression whose responses are listed, or drawn."""
+
+    def line(theta: Any, record: Any) -> Any:
+        return -0.5 * (record["y"] - theta * record["x"]) ** 2
+
+    def simulate(theta: Any, key: Any, record: Any) -> Any:
+        import jax
+
+        return {**record, "y": theta * record["x"] + jax.random.normal(key)}
+
+    return Model(
+        line,
+        lambda theta: -0.5 * theta**2,
+        0.0,
+        simulate=simulate,
+        responses={"y": values},
+    )
+
+
+def whole() -> Model:
+    """The normal model with a simulator of whole records."""
+
+    def simulate(theta: Any, key: Any, record: Any) -> Any:
+        import jax
+
+        return {**record, "y": theta + jax.random.normal(key)}
+
+    return Model(
+        lambda theta, record: log_likelihood(theta, record["y"]),
+        lambda theta: -0.5 * theta**2,
+        0.0,
+        simulate=simulate,
+    )
+
+
+TABLE = {"x": np.ones(3000), "y": RECORDS.round().clip(-2, 2)}
+RESIDUALS: dict[str, tuple[Model, Clipping, str]] = {
+    "shrinking": (regression((-2, -1, 0, 1, 2)), Shrinking(), "shrunk towards"),
+    "centring": (
+        regression((-2, -1, 0, 1, 2)),
+        ConditionalCentring(),
+        "clipped about its mean",
+    ),
+    "drawn": (
+        regression(None),
+        ConditionalCentring(simulated=2),
+        "clipped about its mean",
+    ),
+    "correction": (whole(), ModelCorrection(simulated=64), "from simulated records"),
+}
+
+
+ON_RESIDUALS: dict[str, Any] = {
+    "start": START,
+    "control": CONTROL,
+    "clip": 0.01,
+    "steps": 20,
+    "progress": False,
+}
+
+
+@pytest.fixture(scope="module")
+def clipped_plainly() -> Posterior:
+    return sample(regression(None), TABLE, delta=1e-5, **ON_RESIDUALS)
+
+
+@pytest.mark.parametrize("way", RESIDUALS)
+def test_residuals_are_clipped_without_bias(
+    way: str, clipped_plainly: Posterior
+) -> None:
+    """It costs what plain clipping of residuals costs, and the statement names it."""
+    model, clipping, words = RESIDUALS[way]
+    ours = sample(model, TABLE, delta=1e-5, clipping=clipping, **ON_RESIDUALS)
+    assert ours.statement.epsilon == clipped_plainly.statement.epsilon
+    begins = f"{clipped_plainly.statement.decided}; that number is "
+    assert ours.statement.decided.startswith(begins)
+    assert words in ours.statement.decided
+    assert ours.noise_aware is not None
+
+
+def test_a_seeded_run_on_clipped_residuals_can_be_made_again() -> None:
+    model, clipping, _ = RESIDUALS["shrinking"]
+    one, two = (
+        sample_not_private(model, TABLE, seed=4, clipping=clipping, **ON_RESIDUALS)
+        for _ in range(2)
+    )
+    assert_same_draws(one, two)
+
+
 # Refusals, before any record is read
 
 CHEAP_START = Variational(epsilon=0.2, steps=100, batch=100)
@@ -203,7 +298,7 @@ CHEAP = ControlVariates(epsilon=0.2)
         ),
         (
             {"control": CHEAP, "start": CHEAP_START, "clipping": Shrinking()},
-            ["clipping and control were both given"],
+            ["Model.responses is None"],
         ),
         ({"clipping": Shrinking()}, ["Model.responses is None"]),
         ({"clipping": 0.1}, ["clipping is a float", "dpmcmc.clipping.Shrinking"]),
@@ -224,6 +319,32 @@ def test_control_variates_without_a_budget_are_refused() -> None:
             control=ControlVariates(), start=CHEAP_START, epsilon=None, steps=10
         ),
         "share of 0.75",
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "clipping", "count"),
+    [
+        (tuple(range(17)), Shrinking(), 17),
+        (None, ConditionalCentring(simulated=20), 20),
+    ],
+)
+def test_surrogates_are_kept_of_few_responses(
+    values: Any, clipping: Clipping, count: int
+) -> None:
+    assert_refused(
+        lambda: sample(
+            regression(values),
+            TABLE,
+            epsilon=1.0,
+            delta=1e-5,
+            start=CHEAP_START,
+            control=CHEAP,
+            clipping=clipping,
+            progress=False,
+        ),
+        f"looks at {count} responses",
+        "at most 16",
     )
 
 

@@ -32,6 +32,7 @@ from dpmcmc.clipping import (
     ModelCorrection,
     PlainClipping,
     Shrinking,
+    require_few_responses,
 )
 from dpmcmc.controls import (
     Control,
@@ -47,7 +48,7 @@ from dpmcmc.inputs import as_model
 from dpmcmc.loop import chain_precision, prepare
 from dpmcmc.model import Model
 from dpmcmc.preparation import Preparation
-from dpmcmc.private import FullData, Minibatch, Records
+from dpmcmc.private import PLAIN, FullData, Influence, Minibatch, Records
 from dpmcmc.proposals import Proposal
 from dpmcmc.run import Precision, Run
 from dpmcmc.starts import (
@@ -258,12 +259,9 @@ def make_ready(
     else:
         mechanism = checked.test.mechanism(checked.setting)
     if type(settings.clipping) is not PlainClipping:
-        if control is not None:
-            raise InputError(
-                "clipping and control were both given; a residual is clipped plainly. "
-                "Leave one of them out."
-            )
         mechanism = with_clipping(mechanism, settings.clipping, checked)
+        if control is not None:
+            require_few_responses(settings.clipping, mechanism.influence)
     run = prepare(
         checked.model,
         checked.records,
@@ -284,9 +282,12 @@ def make_ready(
 
 
 def with_clipping(
-    mechanism: FullData | Minibatch, clipping: Clipping, checked: Checked
+    mechanism: FullData | Minibatch,
+    clipping: Clipping,
+    checked: Checked,
+    base: Influence = PLAIN,
 ) -> FullData:
-    """The test with another number of a record in it."""
+    """The test with another number of a record in it, made of the base's."""
     if type(clipping) not in _METHODS:
         raise InputError(
             f"clipping is a {type(clipping).__name__}; it must be one of "
@@ -299,7 +300,7 @@ def with_clipping(
         )
     one_record = checked.records.shape_of_one(checked.dtype)
     influence = clipping.influence(
-        checked.model, one_record, mechanism.grid, checked.setting.records
+        checked.model, one_record, mechanism.grid, checked.setting.records, base
     )
     return replace(mechanism, influence=influence)
 

@@ -63,7 +63,9 @@ def state(
     preparation = run.model.preparation
     decided = test.describe(setting) if asks_records else ""
     if type(clipping) is not PlainClipping:
-        decided = f"{decided}; {clipping.describe()}"
+        is_ratio = setting.number == Setting.number
+        words = clipping.describe() if is_ratio else clipping.describe("that number")
+        decided = f"{decided}; {words}"
     return Statement(
         epsilon=epsilon,
         delta=delta,

@@ -38,25 +38,42 @@ __all__ = [
     "ModelCorrection",
     "PlainClipping",
     "Shrinking",
+    "require_few_responses",
 ]
 
 _MOST_RESPONSES = 64
 """Most joint responses of one record that are evaluated at every step."""
 
+_MOST_WITH_SURROGATES = 16
+"""The same, where a surrogate of each of them is kept of every record."""
+
 _LEAST_SIMULATED, _MOST_SIMULATED = 2**12, 2**18
+
+
+RATIO = "each record's ratio"
+"""What is bounded, in the words of a statement, where there is no surrogate."""
 
 
 class Clipping(Protocol):
     """A user's choice of how ratios are bounded."""
 
     def influence(
-        self, model: Model, one_record: Any, grid: Grid, records: int
+        self,
+        model: Model,
+        one_record: Any,
+        grid: Grid,
+        records: int,
+        base: Influence = PLAIN,
     ) -> Influence:
-        """The number of a record that enters a decision; `InputError` if it cannot."""
+        """The number of a record that enters a decision; `InputError` if it cannot.
+
+        ``base`` makes the number that is bounded: the log-likelihood ratio, or what
+        of it a released surrogate misses.
+        """
         ...
 
-    def describe(self) -> str:
-        """How ratios are bounded, in words, for the statement."""
+    def describe(self, number: str = RATIO) -> str:
+        """How so called numbers are bounded, in words, for the statement."""
         ...
 
 
@@ -65,15 +82,20 @@ class PlainClipping:
     """The ratio, clipped."""
 
     def influence(
-        self, model: Model, one_record: Any, grid: Grid, records: int
+        self,
+        model: Model,
+        one_record: Any,
+        grid: Grid,
+        records: int,
+        base: Influence = PLAIN,
     ) -> Influence:
-        """The log-likelihood ratio as it is."""
+        """The number as it is."""
         del model, one_record, grid, records
-        return PLAIN
+        return base
 
-    def describe(self) -> str:
+    def describe(self, number: str = RATIO) -> str:
         """Clipped."""
-        return "each record's ratio is clipped"
+        return f"{number} is clipped"
 
 
 @dataclass(frozen=True)
@@ -98,7 +120,12 @@ class ModelCorrection:
     seed: int = 0
 
     def influence(
-        self, model: Model, one_record: Any, grid: Grid, records: int
+        self,
+        model: Model,
+        one_record: Any,
+        grid: Grid,
+        records: int,
+        base: Influence = PLAIN,
     ) -> Influence:
         """Plain ratios, with the correction in the public part of Δ."""
         count = self.simulated
@@ -111,13 +138,14 @@ class ModelCorrection:
         shapes = _prepared(model, one_record)
         with jax.enable_x64(_is_wide(shapes)):
             require_whole_records(model, shapes)
-            return Shifted(expected_loss(model, shapes, grid, records, count, seed))
+            part = expected_loss(model, shapes, grid, records, count, seed, base)
+            return Shifted(part, base)
 
-    def describe(self) -> str:
+    def describe(self, number: str = RATIO) -> str:
         """Clipped, with a correction on simulated records."""
         return (
-            "each record's ratio is clipped, and what the model expects the clip to "
-            "take is added, from simulated records"
+            f"{number} is clipped, and what the model expects the clip to take is "
+            "added, from simulated records"
         )
 
 
@@ -142,7 +170,12 @@ class ConditionalCentring:
     seed: int = 0
 
     def influence(
-        self, model: Model, one_record: Any, grid: Grid, records: int
+        self,
+        model: Model,
+        one_record: Any,
+        grid: Grid,
+        records: int,
+        base: Influence = PLAIN,
     ) -> Influence:
         """Ratios centred over all responses, or over some."""
         del records
@@ -150,7 +183,7 @@ class ConditionalCentring:
         names = _response_names(model, shapes, "ConditionalCentring")
         listed = _listed(model, shapes)
         if listed is not None:
-            return Centred(listed, _bound(grid))
+            return Centred(listed, _bound(grid), base)
         most = _MOST_RESPONSES
         count = require_count("simulated", self.simulated, "8 are mostly enough.")
         seed = require_count("seed", self.seed, "Any whole number will do.", least=0)
@@ -167,13 +200,13 @@ class ConditionalCentring:
                 "to condition on. Choose ModelCorrection."
             )
         drawn = Drawn(names, _Keys(count, seed), model.initial)
-        return Restored(drawn, _bound(grid))
+        return Restored(drawn, _bound(grid), base)
 
-    def describe(self) -> str:
+    def describe(self, number: str = RATIO) -> str:
         """Clipped about the conditional mean."""
         return (
-            "each record's ratio is clipped about its mean given the covariates, and "
-            "what the model expects the clip to take is added"
+            f"{number} is clipped about its mean given the covariates, and what the "
+            "model expects the clip to take is added"
         )
 
 
@@ -186,7 +219,12 @@ class Shrinking:
     """
 
     def influence(
-        self, model: Model, one_record: Any, grid: Grid, records: int
+        self,
+        model: Model,
+        one_record: Any,
+        grid: Grid,
+        records: int,
+        base: Influence = PLAIN,
     ) -> Influence:
         """Ratios shrunk over all responses."""
         del records
@@ -200,13 +238,32 @@ class Shrinking:
                 f"{model.responses!r}. List them, such as {{'y': (0.0, 1.0)}}, or "
                 "choose ConditionalCentring."
             )
-        return Shrunk(listed, _bound(grid))
+        return Shrunk(listed, _bound(grid), base)
 
-    def describe(self) -> str:
+    def describe(self, number: str = RATIO) -> str:
         """Shrunk to the conditional mean."""
         return (
-            "each record's ratio is shrunk towards its mean given the covariates until "
-            "no response is clipped"
+            f"{number} is shrunk towards its mean given the covariates until no "
+            "response is clipped"
+        )
+
+
+def require_few_responses(clipping: Clipping, influence: Influence) -> None:
+    """Refuse more responses than surrogates can be kept of, for every record.
+
+    ``influence`` is what ``clipping`` made.
+    """
+    count = 0
+    if isinstance(influence, Centred | Shrunk) and isinstance(influence.among, Listed):
+        count = math.prod(map(len, influence.among.values))
+    elif isinstance(clipping, ConditionalCentring):
+        count = clipping.simulated
+    if count > _MOST_WITH_SURROGATES:
+        raise InputError(
+            f"clipping looks at {count} responses of each record, and control variates "
+            f"would keep a surrogate of each; at most {_MOST_WITH_SURROGATES} can be "
+            "kept. Give ConditionalCentring a smaller simulated, or leave clipping or "
+            "control out."
         )
 
 

@@ -8,7 +8,7 @@ model's own point, and weighted back. Since the weights belong to the keys, the 
 right wherever the chain goes; only its error is smaller near that point.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jax
@@ -20,7 +20,7 @@ from jax.scipy.stats import norm
 
 from dpmcmc.errors import InputError
 from dpmcmc.model import Model
-from dpmcmc.private import Grid
+from dpmcmc.private import PLAIN, Grid, Influence
 from dpmcmc.tracing import as_float, shape_of_result
 
 __all__ = ["ExpectedLoss", "expected_loss", "require_whole_records"]
@@ -43,6 +43,10 @@ _OFF = 0.5
 class ExpectedLoss:
     """What a clip is expected to take from Δ: N E[τr − clip(τr)] at the midpoint.
 
+    Here r is the number of a record that an influence makes: its log-likelihood ratio,
+    or what of that a released surrogate misses. The surrogate of a simulated record is
+    made of that record, at every step, as that of a real one is.
+
     Parameters
     ----------
     template
@@ -51,6 +55,8 @@ class ExpectedLoss:
         The clip and the tempering; the number N.
     keys, weights
         The random keys, as words, and the weight of each.
+    base
+        Which number of a record it is that is clipped.
     """
 
     template: "_Template" = field(metadata={"static": True})
@@ -58,6 +64,7 @@ class ExpectedLoss:
     records: int = field(metadata={"static": True})
     keys: Any
     weights: Any
+    base: Influence = PLAIN
 
     @property
     def simulated(self) -> int:
@@ -74,9 +81,8 @@ class ExpectedLoss:
         scale, clip = (jnp.asarray(x, kind) for x in (self.grid.scale, self.grid.clip))
 
         def lost(key: jax.Array, weight: jax.Array) -> jax.Array:
-            ratio = scale * _ratio(
-                model, current, proposed, _simulate(model, middle, key, template)
-            )
+            record = _simulate(model, middle, key, template)
+            ratio = scale * _ratio(self.base, model, current, proposed, record)
             beyond = ratio - jnp.clip(ratio, -clip, clip)
             # A record that is impossible at one of the points would refuse the move.
             return jnp.where(jnp.isfinite(beyond), weight * beyond, 0)
@@ -86,7 +92,13 @@ class ExpectedLoss:
 
 
 def expected_loss(
-    model: Model, shapes: Any, grid: Grid, records: int, simulated: int, seed: int
+    model: Model,
+    shapes: Any,
+    grid: Grid,
+    records: int,
+    simulated: int,
+    seed: int,
+    base: Influence = PLAIN,
 ) -> ExpectedLoss:
     """Choose the random keys of what is simulated, from the model alone.
 
@@ -100,6 +112,8 @@ def expected_loss(
         The clip and the tempering; the number of records.
     simulated, seed
         How many keys to choose, and which.
+    base
+        Which number of a record is clipped: its log-likelihood ratio unless given.
     """
     template = _Template.of(shapes)
     count = max(simulated, min(_CANDIDATES * simulated, _MOST_CANDIDATES))
@@ -127,6 +141,7 @@ def expected_loss(
         records,
         np.ascontiguousarray(data, np.uint32),
         weights.astype(np.float32),
+        base,
     )
 
 
@@ -143,7 +158,7 @@ def require_whole_records(model: Model, shapes: Any) -> None:
     def ratios(template: Any) -> Any:
         return jax.vmap(
             lambda key: _ratio(
-                model, start, other, _simulate(model, start, key, template)
+                PLAIN, model, start, other, _simulate(model, start, key, template)
             )
         )(keys)
 
@@ -230,7 +245,13 @@ def _simulate(model: Model, theta: Any, key: jax.Array, template: Any) -> Any:
     return model.simulate(theta, key, template)
 
 
-def _ratio(model: Model, current: Any, proposed: Any, record: Any) -> jax.Array:
-    kind = jnp.result_type(float)
-    new = as_float(model.log_likelihood(proposed, record), kind)
-    return new - as_float(model.log_likelihood(current, record), kind)
+def _ratio(
+    base: Influence, model: Model, current: Any, proposed: Any, record: Any
+) -> jax.Array:
+    """The number of a simulated record, which is prepared already."""
+    model, kind = replace(model, preparation=None), str(jnp.result_type(float))
+    extras = base.extras(model, record)
+    old, new = (
+        base.look(model, theta, record, extras, kind) for theta in (current, proposed)
+    )
+    return base.ratio(old, new, record, extras)

@@ -32,7 +32,7 @@ from dpmcmc.custody import NOBODY, Custody
 from dpmcmc.errors import InputError, require_count
 from dpmcmc.loop import run_chains
 from dpmcmc.posterior import Posterior
-from dpmcmc.private import FullData, Tape
+from dpmcmc.private import PLAIN, FullData, Tape
 from dpmcmc.starts import begin, plan_start
 from dpmcmc.statement import Statement
 from dpmcmc.surrogates import StatisticsPlan
@@ -169,11 +169,7 @@ def _run(
         progress=settings.progress,
     )
     mechanism, surrogate = ready.mechanism, None
-    if found is not None and type(settings.clipping) is not PlainClipping:
-        # What a way to clip expects of records, it expects where the chain starts.
-        there = replace(checked.model, initial=found.mean)
-        at_start = checked._replace(model=there)
-        mechanism = with_clipping(mechanism, settings.clipping, at_start)
+    near = None if found is None else found.mean
     if ready.control is not None:
         assert isinstance(mechanism, FullData)
         run, mechanism, surrogate = release_control(
@@ -188,6 +184,13 @@ def _run(
             custody=custody,
             progress=settings.progress,
         )
+        near = surrogate.mean
+    if near is not None and type(settings.clipping) is not PlainClipping:
+        # What a way to clip expects of records, it expects where the chain starts; and
+        # what it bounds is what the control variates miss.
+        there = checked._replace(model=replace(checked.model, initial=near))
+        base = PLAIN if surrogate is None else surrogate.influence
+        mechanism = with_clipping(mechanism, settings.clipping, there, base)
     tape = Tape.fresh() if seed is None else Tape.seeded(seed)
     return run_chains(
         run,

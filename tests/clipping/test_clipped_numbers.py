@@ -17,7 +17,7 @@ from dpmcmc.arithmetic import CLIP_STEPS
 from dpmcmc.clipping import ConditionalCentring, ModelCorrection, Shrinking
 from dpmcmc.models import logistic_regression, two_component_mixture
 from dpmcmc.private import Centred, Drawn, Grid, Listed, Restored, Shrunk
-from dpmcmc.private.clipping import _Looks
+from dpmcmc.private.clipping import _Kept, _Looks
 from dpmcmc.private.ratios import clip_to_grid
 from dpmcmc.private.responses import _Chosen
 
@@ -32,19 +32,23 @@ INFLUENCES = {
     "shrunk on three": (Shrunk(TRIPLE, CLIP), 3),
 }
 RECORDS = 16
+NOTHING = _Kept((), (), ())
 
 
-def numbers(influence, table):
-    """The ratio of each record, from numbers that it might show at two points."""
-    count = (len(table) - 2) // 3
-    own, others, drawn = table[:2], table[2 : 2 + 2 * count], table[2 + 2 * count :]
-    extras = ()
+def numbers(influence, table, count, is_ratio):
+    """The number of each record, from what it might show at two points.
+
+    The numbers of responses are their log-likelihoods, or something else.
+    """
+    rows = iter(jnp.asarray(table))
+
+    def some():
+        return tuple(next(rows) for _ in range(count))
+
+    extras = _Kept((), (), ())
     if isinstance(influence.among, Drawn):
-        extras = [_Chosen({}, row) for row in drawn]
-    looks = [
-        _Looks(own[point], tuple(others[point * count + k] for k in range(count)))
-        for point in (0, 1)
-    ]
+        extras = extras._replace(chosen=[_Chosen({}, row) for row in some()])
+    looks = [_Looks(next(rows), some(), () if is_ratio else some()) for _ in range(2)]
 
     def ratio(current, proposed):
         return influence.ratio(current, proposed, None, extras)
@@ -53,19 +57,17 @@ def numbers(influence, table):
 
 
 def tables(elements, width=64):
-    """Numbers of 16 records: own, of three responses and where these were drawn."""
+    """Numbers of 16 records: drawn, and at each point own and twice of responses."""
     kind = {32: np.float32, 64: np.float64}[width]
-    return arrays(kind, (2 + 3 * 3, RECORDS), elements=elements)
-
-
-def cut(table, count):
-    """As many rows as there are responses."""
-    return jnp.asarray(table[: 2 + 3 * count])
+    return arrays(kind, (3 + 2 * (1 + 2 * 3), RECORDS), elements=elements)
 
 
 @pytest.mark.parametrize("name", INFLUENCES)
 @pytest.mark.parametrize("width", [32, 64])
-def test_whatever_a_record_shows_it_counts_for_an_integer_in_range(name, width):
+@pytest.mark.parametrize("is_ratio", [True, False], ids=["ratio", "residual"])
+def test_whatever_a_record_shows_it_counts_for_an_integer_in_range(
+    name, width, is_ratio
+):
     influence, count = INFLUENCES[name]
     grid = Grid(CLIP)
 
@@ -73,7 +75,7 @@ def test_whatever_a_record_shows_it_counts_for_an_integer_in_range(name, width):
     @given(tables(st.floats(width=width), width))
     def check(table):
         with jax.enable_x64(True):
-            both = numbers(influence, cut(table, count))
+            both = numbers(influence, table, count, is_ratio)
             for ratios in both:
                 assert ratios.dtype == f"float{width}"
                 integers = clip_to_grid(ratios, jnp.ones(RECORDS, bool), grid)
@@ -84,7 +86,8 @@ def test_whatever_a_record_shows_it_counts_for_an_integer_in_range(name, width):
 
 
 @pytest.mark.parametrize("name", INFLUENCES)
-def test_the_way_back_counts_for_the_negative(name):
+@pytest.mark.parametrize("is_ratio", [True, False], ids=["ratio", "residual"])
+def test_the_way_back_counts_for_the_negative(name, is_ratio):
     """Bit for bit, as detailed balance asks; infinities and NaN included."""
     influence, count = INFLUENCES[name]
 
@@ -92,7 +95,7 @@ def test_the_way_back_counts_for_the_negative(name):
     @given(tables(st.one_of(st.floats(-5, 0, width=32), st.floats(width=32)), 32))
     def check(table):
         with jax.enable_x64(True):
-            there, back = numbers(influence, cut(table, count))
+            there, back = numbers(influence, table, count, is_ratio)
             np.testing.assert_array_equal(there, -back)
 
     check()
@@ -131,7 +134,7 @@ def mean_of_clipped(influence, logit, move):
     for value, weight in ((0, 1 - chance), (1, chance)):
         current, proposed = logistic_looks(jnp.asarray(logit), logit + move, value)
         ratio = proposed.own - current.own
-        ours = influence.ratio(current, proposed, None, ())
+        ours = influence.ratio(current, proposed, None, NOTHING)
         row = [jnp.clip(ours, -CLIP, CLIP), jnp.clip(ratio, -CLIP, CLIP), ratio]
         found.append(weight * jnp.stack(row))
     return np.asarray(sum(found))
@@ -167,7 +170,7 @@ def test_an_impossible_response_counts_for_nothing():
             for x in (-0.7, -0.69)
         ]
         for kind in (Centred, Shrunk):
-            assert np.isfinite(kind(TRIPLE, CLIP).ratio(*looks, None, ()))
+            assert np.isfinite(kind(TRIPLE, CLIP).ratio(*looks, None, NOTHING))
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,13 @@ def test_the_examples_run():
     assert tried == 4
 
 
-@pytest.mark.parametrize("name", sorted(set(clipping.__all__) - {"Clipping"}))
+WAYS = [
+    name
+    for name in clipping.__all__
+    if isinstance(getattr(clipping, name), type) and name != "Clipping"
+]
+
+
+@pytest.mark.parametrize("name", WAYS)
 def test_every_way_is_in_the_table(name):
     assert f"| `{name}()` |" in PAGE.read_text(encoding="utf-8")

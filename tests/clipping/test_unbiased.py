@@ -272,7 +272,7 @@ def test_records_have_drawn_responses_of_their_own():
     )
     other = {**records, "y": records["y"] + 1}
     drawn, again = (
-        jax.vmap(lambda record: influence.extras(LINEAR, record))(one)
+        jax.vmap(lambda record: influence.extras(LINEAR, record).chosen)(one)
         for one in (records, other)
     )
     noise = np.concatenate([np.asarray(chosen.responses["y"]) for chosen in drawn])

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.flatten_util import ravel_pytree
 from programs import Source, trace_sources
 
 from dpmcmc.clipping import (
@@ -15,10 +16,21 @@ from dpmcmc.clipping import (
     Shrinking,
 )
 from dpmcmc.model import Model
-from dpmcmc.private import Chains, FullData, Grid, Records, Tape
+from dpmcmc.private import (
+    PLAIN,
+    Chains,
+    FullData,
+    Grid,
+    Records,
+    Residual,
+    Tape,
+    Taylor,
+    Unexplained,
+)
 from dpmcmc.private import chains as chains_module
 from dpmcmc.private import clipping as clipping_module
 from dpmcmc.proposals import RandomWalk
+from dpmcmc.statistics import Statistics
 
 COUNT = 1021  # a prime, so that no other axis has its length
 SIMULATED = 7
@@ -48,7 +60,32 @@ def simulate_blind(theta, key, record):
     return {**record, "y": theta["mean"] + jax.random.normal(key)}
 
 
-def sources_of_step(way, dtype="float32", chains=3):
+def plain(_):
+    return PLAIN
+
+
+def residual(dtype):
+    """What a second-order expansion misses, which shortens gradients."""
+    start = {"mean": jnp.zeros((), dtype), "other": jnp.zeros((), dtype)}
+    _, unravel = ravel_pytree(start)
+    return Residual(Taylor(np.zeros(2), np.eye(2), 0.5, 0.5, unravel), np.ones(5))
+
+
+def unexplained(_):
+    """What two numbers of a record miss."""
+    statistics = Statistics(
+        of_record=lambda record: jnp.stack([record["x"], record["y"]]),
+        coefficients=lambda theta: jnp.stack([theta["mean"], theta["other"]]),
+        constant=lambda theta: -theta["other"],
+        bound=1.0,
+    )
+    return Unexplained(statistics, np.ones(2), COUNT)
+
+
+BASES = {"ratio": plain, "residual": residual, "statistics": unexplained}
+
+
+def sources_of_step(way, dtype="float32", chains=3, base="ratio"):
     clipping, responses = WAYS[way]
     is_whole = way == "model correction"
     model = Model(
@@ -60,8 +97,10 @@ def sources_of_step(way, dtype="float32", chains=3):
     )
     records = Records({"x": np.ones(COUNT), "y": np.zeros(COUNT)})
     grid = Grid(0.01)
-    influence = clipping.influence(model, records.shape_of_one(dtype), grid, COUNT)
     with jax.enable_x64(True):
+        one_record = records.shape_of_one(dtype)
+        number = BASES[base](dtype)
+        influence = clipping.influence(model, one_record, grid, COUNT, number)
         start = {"mean": jnp.zeros((), dtype), "other": jnp.zeros((), dtype)}
         running = Chains(
             model,
@@ -93,10 +132,17 @@ def sources_of_step(way, dtype="float32", chains=3):
     return jax.tree.unflatten(jax.tree.structure(shape), outputs), sums
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("way", WAYS)
-def test_a_step_releases_nothing_but_what_a_bit_tells(way, dtype):
-    (state, accepted), sums = sources_of_step(way, dtype)
+@pytest.mark.parametrize(
+    ("base", "dtype"),
+    [
+        *(("ratio", "float32"), ("ratio", "float64")),
+        *(("residual", "float32"), ("residual", "float64")),
+        ("statistics", "float32"),
+    ],
+)
+def test_a_step_releases_nothing_but_what_a_bit_tells(base, way, dtype):
+    (state, accepted), sums = sources_of_step(way, dtype, base=base)
     assert accepted == Source.BIT
     assert set(jax.tree.leaves(state.theta)) == {Source.BIT}
     assert state.log_prior == Source.BIT
@@ -105,7 +151,10 @@ def test_a_step_releases_nothing_but_what_a_bit_tells(way, dtype):
 
 
 @pytest.mark.parametrize("way", ["centring, listed", "shrinking"])
-def test_a_mean_taken_over_records_instead_of_responses_is_found(monkeypatch, way):
+@pytest.mark.parametrize("base", BASES)
+def test_a_mean_taken_over_records_instead_of_responses_is_found(
+    monkeypatch, base, way
+):
     """The influence sees one record under vmap: it has no axis of records."""
 
     def over_records(weights, numbers):
@@ -113,4 +162,4 @@ def test_a_mean_taken_over_records_instead_of_responses_is_found(monkeypatch, wa
 
     monkeypatch.setattr(clipping_module, "mean_over", over_records)
     with pytest.raises(NameError, match="records"):
-        sources_of_step(way)
+        sources_of_step(way, base=base)

@@ -84,9 +84,10 @@ def residual(number):
     return Residual(taylor, rng.normal(size=5), 0.5 + number)
 
 
-def clipped(clipping):
-    return lambda model, grid, _: FullData(
-        grid, influence=clipping.influence(model, shapes(), grid, COUNT)
+def clipped(clipping, base=lambda _: PLAIN):
+    return lambda model, grid, number: FullData(
+        grid,
+        influence=clipping.influence(model, shapes(), grid, COUNT, base(number)),
     )
 
 
@@ -107,6 +108,16 @@ WAYS = {
     "residual": (
         model_of,
         lambda _, grid, number: FullData(grid, influence=residual(number)),
+    ),
+    "residual, shrunk": (model_of, clipped(Shrinking(), residual)),
+    "residual, centred": (model_of, clipped(ConditionalCentring(), residual)),
+    "residual, restored": (
+        lambda: model_of(values=None),
+        clipped(ConditionalCentring(2), residual),
+    ),
+    "residual, corrected": (
+        lambda: model_of(simulate_whole),
+        clipped(ModelCorrection(simulated=16), residual),
     ),
 }
 

@@ -8,7 +8,7 @@ model is right they leave the mean of the sum as it was (``docs/proofs/clipping.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -16,8 +16,8 @@ import jax
 import jax.numpy as jnp
 
 from dpmcmc.model import Model
-from dpmcmc.private.influence import Plain
-from dpmcmc.private.responses import Drawn, Listed, Responses, mean_over
+from dpmcmc.private.influence import PLAIN, Influence, Plain
+from dpmcmc.private.responses import Drawn, Listed, mean_over
 from dpmcmc.tracing import as_float
 
 __all__ = ["Centred", "Restored", "Shifted", "Shrunk"]
@@ -26,39 +26,79 @@ _INNER = 0.8
 """The share of the bound that is clipped to where the rest is room for a mean."""
 
 
+class _Kept(NamedTuple):
+    """What is worked out of a record once: for itself, and for other responses."""
+
+    chosen: Any
+    own: Any
+    others: tuple[Any, ...]
+
+
 class _Looks(NamedTuple):
-    """Log-likelihoods at a point: the record's own, and with other responses."""
+    """Numbers at a point: the record's own, and with other responses.
+
+    ``logs`` are the log-likelihoods of these, where the numbers are something else.
+    """
 
     own: jax.Array
     others: tuple[jax.Array, ...]
+    logs: tuple[jax.Array, ...] = ()
+
+    @property
+    def likelihoods(self) -> tuple[jax.Array, ...]:
+        """The log-likelihoods of the other responses, which say their chances."""
+        return self.logs or self.others
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class Shifted(Plain):
-    """The log-likelihood ratio as it is, with a part of Δ that no record enters.
+class Shifted:
+    """The number of another influence, with a part of Δ that no record enters.
 
     Parameters
     ----------
     part
         A function of the model and the two points, which is a pytree.
+    base
+        The other influence: the log-likelihood ratio as it is, unless given.
     """
 
     part: Callable[[Model, Any, Any], jax.Array]
+    base: Influence = PLAIN
+
+    def extras(self, model: Model, record: Any) -> Any:
+        """What the other influence works out."""
+        return self.base.extras(model, record)
+
+    def look(
+        self, model: Model, theta: Any, record: Any, extras: Any, dtype: str
+    ) -> Any:
+        """What the other influence sees."""
+        return self.base.look(model, theta, record, extras, dtype)
+
+    def ratio(self, current: Any, proposed: Any, record: Any, extras: Any) -> jax.Array:
+        """The number of the other influence."""
+        return self.base.ratio(current, proposed, record, extras)
 
     def public(self, model: Model, current: Any, proposed: Any) -> Any:
-        """What the function says.
+        """What the function says, and the other influence.
 
         Guarantee
         ---------
-        A function of the model and of the two points: it is handed no record.
+        A function of the model, of the two points and of numbers that were public
+        before the chain began: it is handed no record.
         """
-        return self.part(model, current, proposed)
+        told = self.base.public(model, current, proposed)
+        return self.part(model, current, proposed) + told
 
 
 @dataclass(frozen=True)
 class _OverResponses:
     """An influence that also looks at responses that a record does not have.
+
+    What it looks at is the number r of another influence: a record's log-likelihood,
+    or what of it a released surrogate misses. The chances of responses are those of
+    the log-likelihood in any case.
 
     Parameters
     ----------
@@ -66,36 +106,57 @@ class _OverResponses:
         Which responses.
     bound
         The clip in units of a ratio before it is tempered.
+    base
+        The other influence: the log-likelihood ratio as it is, unless given.
     """
 
     among: Listed | Drawn
     bound: float
+    base: Influence = PLAIN
 
-    def extras(self, model: Model, record: Any) -> Any:
-        """The responses drawn for the record, if they are drawn."""
-        return self.among.extras(model, _prepared(model, record))
+    def extras(self, model: Model, record: Any) -> _Kept:
+        """The responses that are drawn, and what the number needs of each response."""
+        model, record = _bare(model, record)
+        chosen: Any = self.among.extras(model, record)
+        others = self.among.responses(record, chosen)
+        return _Kept(
+            chosen,
+            self.base.extras(model, record),
+            tuple(self.base.extras(model, {**record, **one}) for one in others),
+        )
 
     def look(
-        self, model: Model, theta: Any, record: Any, extras: Any, dtype: str
+        self, model: Model, theta: Any, record: Any, extras: _Kept, dtype: str
     ) -> _Looks:
-        """The record's log-likelihood, and that of its covariates with each response.
+        """The record's number, and that of its covariates with each response.
 
         Each response is evaluated apart; what does not depend on it is found to be
         the same by the compiler, and computed once.
         """
-        record = _prepared(model, record)
+        model, record = _bare(model, record)
+        others = [
+            {**record, **one} for one in self.among.responses(record, extras.chosen)
+        ]
+        logs = () if type(self.base) is Plain else others
+        return _Looks(
+            self.base.look(model, theta, record, extras.own, dtype),
+            tuple(
+                self.base.look(model, theta, one, kept, dtype)
+                for one, kept in zip(others, extras.others, strict=True)
+            ),
+            tuple(as_float(model.log_likelihood(theta, one), dtype) for one in logs),
+        )
 
-        def at(responses: Responses) -> jax.Array:
-            one = {**record, **responses}
-            return as_float(model.log_likelihood(theta, one), dtype)
+    def public(self, model: Model, current: Any, proposed: Any) -> Any:
+        """What the other influence says, which is handed no record."""
+        return self.base.public(model, current, proposed)
 
-        others = self.among.responses(record, extras)
-        return _Looks(at({}), tuple(at(responses) for responses in others))
-
-    def public(self, model: Model, current: Any, proposed: Any) -> float:
-        """Nothing."""
-        del model, current, proposed
-        return 0.0
+    def _weights(
+        self, current: _Looks, proposed: _Looks, extras: _Kept
+    ) -> tuple[jax.Array, ...]:
+        """The chances of the responses half-way between the two points."""
+        logs = current.likelihoods, proposed.likelihoods
+        return self.among.weights(*logs, extras.chosen)
 
     def _clip(self, number: jax.Array) -> jax.Array:
         return jnp.clip(number, -self.bound, self.bound)
@@ -127,7 +188,7 @@ class Centred(_OverResponses):
         so is this number for each of them, and its mean is m.
         """
         del record
-        weights = self.among.weights(current.others, proposed.others, extras)
+        weights = self._weights(current, proposed, extras)
         ratios = _differences(current.others, proposed.others)
         mean = mean_over(weights, ratios)
         deviations = [ratio - mean for ratio in ratios]
@@ -153,7 +214,7 @@ class Shrunk(_OverResponses):
         so is this number for each of them, and its mean is m.
         """
         del record
-        weights = self.among.weights(current.others, proposed.others, extras)
+        weights = self._weights(current, proposed, extras)
         ratios = _differences(current.others, proposed.others)
         mean = mean_over(weights, ratios)
         own = proposed.own - current.own - mean
@@ -178,14 +239,17 @@ class Restored(_OverResponses):
         """
         del record
         most = _INNER * self.bound
-        weights = self.among.weights(current.others, proposed.others, extras)
+        weights = self._weights(current, proposed, extras)
         ratios = _differences(current.others, proposed.others)
         lost = mean_over(weights, [one - jnp.clip(one, -most, most) for one in ratios])
         return jnp.clip(proposed.own - current.own, -most, most) + lost
 
 
-def _prepared(model: Model, record: Any) -> Any:
-    return record if model.preparation is None else model.preparation(record)
+def _bare(model: Model, record: Any) -> tuple[Model, Any]:
+    """The record as the log-likelihood reads it, and the model of such records."""
+    if model.preparation is None:
+        return model, record
+    return replace(model, preparation=None), model.preparation(record)
 
 
 def _differences(
