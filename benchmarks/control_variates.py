@@ -7,6 +7,7 @@ records and a budget; a way is how the budget is spent:
 
 - ``one-call``: `sample` with nothing else given;
 - ``control``: a variational start, control variates, and 3000 bits, as told;
+- ``unbiased-control``: the same, with residuals that are clipped without bias;
 - ``plain``, ``unbiased``: a start, and 3000 bits on ratios clipped plainly, or so that
   the posterior stays where it is;
 - ``variational``, ``laplace``: the start alone, or with the control variates, each as
@@ -96,6 +97,9 @@ ROWS = {
     "logistic-4-1": Row("logistic, d = 5", logistic, 10_000, 1.0, 0.35, 0.85),
     "mixture-6": Row("paper's mixture", mixture, 1_000_000, 1.0),
     "mixture-5": Row("paper's mixture", mixture, 100_000, 1.0, gradient_bound=8.0),
+    "mixture-5-tight": Row(
+        "paper's mixture, tight", mixture, 100_000, 1.0, gradient_bound=4.0
+    ),
     # scores of a normal law with known covariance have no heavy tails
     "normal": Row(
         "normal mean, d = 10", normal_mean, 100_000, 2.0, gradient_bound=2.3, rounds=3
@@ -104,6 +108,9 @@ ROWS = {
     "linear-3": Row("linear, d = 5", linear, 100_000, 3.0, gradient_bound=8.0),
     "student": Row("linear, t₅ noise", student, 100_000, 3.0, gradient_bound=12.0),
     "poisson": Row("Poisson, d = 5", poisson, 100_000, 1.0, gradient_bound=5.0),
+    "poisson-tight": Row(
+        "Poisson, d = 5, tight", poisson, 100_000, 1.0, gradient_bound=3.0
+    ),
     "negative-binomial": Row(
         "negative binomial, d = 5",
         negative_binomial,
@@ -120,7 +127,7 @@ ROWS = {
 }
 
 
-def told(row: Row, problem: Problem, records: Records) -> Posterior:
+def told(row: Row, problem: Problem, records: Records, clipping: Clipping) -> Posterior:
     return sample(
         problem.model,
         records,
@@ -131,6 +138,7 @@ def told(row: Row, problem: Problem, records: Records) -> Posterior:
         control=ControlVariates(
             share=row.share, gradient_bound=row.gradient_bound, rounds=row.rounds
         ),
+        clipping=clipping,
         progress=False,
     )
 
@@ -218,7 +226,10 @@ def laplace(
     return mean, released.covariance, wider
 
 
-WAYS = ("one-call", "control", "plain", "unbiased", "variational", "laplace")
+WAYS = (
+    *("one-call", "control", "unbiased-control", "plain", "unbiased"),
+    *("variational", "laplace"),
+)
 
 
 def one_run(
@@ -254,9 +265,10 @@ def one_run(
 def _posterior(way: str, row: Row, problem: Problem, records: Records) -> Posterior:
     if way == "one-call":
         return one_call(row, problem, records)
-    if way == "control":
-        return told(row, problem, records)
-    clipping = PlainClipping() if way == "plain" else unbiased(problem)
+    is_plain = way in ("control", "plain")
+    clipping = PlainClipping() if is_plain else unbiased(problem)
+    if way.endswith("control"):
+        return told(row, problem, records, clipping)
     return bits(clipping, row, problem, records)
 
 
