@@ -68,6 +68,15 @@ def test_bounds_are_wide_where_there_are_many_records():
     assert (told.gradient_bound, told.hessian_bound) == (3 * 2, 2 * 4)
 
 
+@pytest.mark.parametrize(
+    ("size", "gradient", "hessian"), [(10, 4.0, 4.0), (40, 3.0, 2.5), (1000, 2.2, 1.3)]
+)
+def test_bounds_are_tighter_where_there_are_many_coordinates(size, gradient, hessian):
+    plan = ControlVariates(epsilon=1.0).plan(1000, size, 1e-6)
+    assert plan.gradient_bound == pytest.approx(gradient * math.sqrt(size))
+    assert plan.hessian_bound == pytest.approx(hessian * size)
+
+
 @pytest.mark.parametrize("part", [0.2, 0.4, 0.7])
 def test_wide_bounds_let_the_same_noise_through_whatever_the_part(part):
     """Where noise sets the bounds: 0.164 deviations of shift, 1.25% of curvature."""

@@ -14,7 +14,7 @@ from settings_of_tests import logistic_model, logistic_records, plan_for
 from dpmcmc import InputError, Model, PythonFunction
 from dpmcmc.private import Chains, FullData, Grid, Records, Tape
 from dpmcmc.surrogates import ControlVariates, Plan, check_release, release
-from dpmcmc.surrogates.laplace import laplace, negative_definite
+from dpmcmc.surrogates.laplace import laplace
 from dpmcmc.surrogates.release import _surrogate
 
 QUIET = 1e-5
@@ -127,14 +127,6 @@ def test_the_top_is_where_the_log_posterior_is_highest():
         (np.asarray(surrogate.mean["b"]) - mode) / deviations, 0, atol=1e-3
     )
     np.testing.assert_allclose(surrogate.covariance @ precision, np.eye(3), atol=1e-3)
-
-
-def test_a_hessian_that_noise_bent_up_is_bent_down():
-    hessian = np.array([[3.0, 1.0], [1.0, -5.0]])
-    bent = negative_definite(hessian, 0.5)
-    assert np.linalg.eigvalsh(bent).max() <= -0.5 + 1e-12
-    already = -np.eye(2)
-    np.testing.assert_allclose(negative_definite(already, 0.5), already)
 
 
 def test_a_prior_without_derivatives_is_left_out():

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Moves about a surrogate posterior, and draws that know of a shift by noise."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,11 @@ from dpmcmc.proposals import Independence, Mixture, Proposal, RandomWalk, best_s
 
 __all__ = ["proposal_about", "scattered"]
 
-_WIDER = 1.3
-"""Variance of far moves over the surrogate's, for a posterior with wider tails."""
+_WIDER = 0.3
+"""What is added to the variance of far moves, in units of the surrogate's, for a
+posterior with wider tails; less beyond so many coordinates, all of which must fit."""
+
+_FEW = 10
 
 _FAR = 0.8
 """Share of far moves among all."""
@@ -19,8 +23,10 @@ _FAR = 0.8
 
 def proposal_about(mean: Any, covariance: np.ndarray) -> Proposal:
     """Mostly draws from about a normal law of θ, else a random walk."""
-    far = Independence(mean, _WIDER * covariance)
-    near = RandomWalk(best_scale(len(covariance)) ** 2 * covariance)
+    size = len(covariance)
+    wider = 1 + _WIDER * min(1.0, math.sqrt(_FEW / size))
+    far = Independence(mean, wider * covariance)
+    near = RandomWalk(best_scale(size) ** 2 * covariance)
     return Mixture([(_FAR, far), (1 - _FAR, near)])
 
 

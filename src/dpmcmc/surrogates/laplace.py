@@ -13,20 +13,10 @@ import numpy as np
 
 from dpmcmc.surrogates.mode import mode
 
-__all__ = ["laplace", "negative_definite"]
+__all__ = ["laplace"]
 
 _MOST_MOVES = 20
 _CLOSE = 1e-10
-
-
-def negative_definite(hessian: np.ndarray, noise: float) -> np.ndarray:
-    """Return the nearest matrix whose eigenvalues are all below minus the noise.
-
-    A direction that bends up, or less than by chance, is known to bend by no more
-    than the noise; so it is given that much.
-    """
-    values, vectors = np.linalg.eigh(hessian)
-    return (vectors * np.minimum(values, -noise)) @ vectors.T
 
 
 def laplace(

@@ -18,8 +18,9 @@ from dpmcmc.private import Listed, NoisySums, Records, Residual, Tape, Taylor
 from dpmcmc.progress import steps_bar
 from dpmcmc.python_function import PythonFunction
 from dpmcmc.relevance import told_coordinates
-from dpmcmc.surrogates.laplace import laplace, negative_definite
+from dpmcmc.surrogates.laplace import laplace
 from dpmcmc.surrogates.settings import Plan
+from dpmcmc.surrogates.spectrum import denoised, negative_definite
 from dpmcmc.surrogates.surrogate import Surrogate
 from dpmcmc.tracing import (
     as_float,
@@ -186,7 +187,7 @@ def _surrogate(
     hessian = np.zeros((size, size))
     hessian[rows, columns] = hessian[columns, rows] = total[size:] / multiples
     hessian_noise = plan.noise_multiplier * taylor.hessian_scale
-    hessian = negative_definite(hessian, hessian_noise)
+    hessian = negative_definite(denoised(hessian, hessian_noise), hessian_noise)
     kept = np.concatenate([total[:size], hessian[rows, columns] * multiples])
     gradient = np.pad(total[:size] * taylor.gradient_scale, (0, silent))
     hessian = np.pad(hessian, (0, silent))

@@ -20,9 +20,14 @@ __all__ = ["ControlVariates", "Plan"]
 
 _SHARE = 0.75
 
-_USUAL_GRADIENT, _WIDEST_GRADIENT = 4.0, 12.0
-_USUAL_HESSIAN, _WIDEST_HESSIAN = 4.0, 40.0
+_USUAL, _WIDEST_GRADIENT, _WIDEST_HESSIAN = 4.0, 12.0, 40.0
 """Bounds in units of usual lengths: at least, and at most, where noise allows."""
+
+_FEW = 10
+"""Coordinates up to which lengths scatter so much that the usual bounds are needed."""
+
+_MIDDLE_GRADIENT, _MIDDLE_HESSIAN = 2.0, 1.0
+"""Where the usual bounds tend for many coordinates, whose lengths are more alike."""
 
 _SHIFT = 0.164
 """How far the noise of the gradient may move a posterior for the sake of a wide bound,
@@ -65,7 +70,8 @@ class Plan:
         if multiple is None:
             room = math.sqrt(self.records / self.dimension) / self.noise_multiplier
             room *= math.sqrt(1 - self.settings.hessian_part**2)
-            multiple = min(max(_USUAL_GRADIENT, _SHIFT * room), _WIDEST_GRADIENT)
+            usual = _usual(_MIDDLE_GRADIENT, self.dimension)
+            multiple = min(max(usual, _SHIFT * room), _WIDEST_GRADIENT)
         return multiple * math.sqrt(self.dimension)
 
     @property
@@ -75,7 +81,8 @@ class Plan:
         if multiple is None:
             room = self.records / (self.noise_multiplier * self.dimension)
             room *= self.settings.hessian_part
-            multiple = min(max(_USUAL_HESSIAN, _BEND * room), _WIDEST_HESSIAN)
+            usual = _usual(_MIDDLE_HESSIAN, self.dimension)
+            multiple = min(max(usual, _BEND * room), _WIDEST_HESSIAN)
         return multiple * self.dimension
 
     @property
@@ -145,12 +152,14 @@ class ControlVariates:
     gradient_bound
         Where a record's gradient is shortened: this many times √d, the length that it
         has on average in whitened coordinates, d the number of coordinates of θ that
-        the log-likelihood of a record depends on. Unless given, 4, or more where there
-        are so many records that the noise allows it.
+        the log-likelihood of a record depends on. Unless given, 4, less beyond ten
+        coordinates (2.6 for a hundred), whose lengths are more alike, and more where
+        there are so many records that the noise allows it.
     hessian_bound
         Where a record's Hessian is shortened: this many times d, in the Frobenius
         norm. What is cut off of a Hessian is small near the centre, so that it may be
-        tighter than the other bound. Unless given, 4, or more likewise.
+        tighter than the other bound. Unless given, 4, less beyond ten coordinates (1.9
+        for a hundred), or more likewise.
     hessian_part
         How the noise is split between gradient and Hessian: the length, between 0 and
         1, of the part of a record's vector that a Hessian at its bound makes. The
@@ -215,6 +224,11 @@ class ControlVariates:
         # Sums with normal noise compose like squares.
         squares = sum(_NOISIER ** (-2 * number) for number in range(self.rounds))
         return Plan(self, records, dimension, noise * math.sqrt(squares))
+
+
+def _usual(middle: float, dimension: int) -> float:
+    """The usual bound: a length of d numbers scatters by about 1/√d of itself."""
+    return middle + (_USUAL - middle) * min(1.0, math.sqrt(_FEW / dimension))
 
 
 def _check_part(part: float) -> None:
