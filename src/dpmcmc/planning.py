@@ -172,11 +172,11 @@ class Plan:
         ]
 
     def _head(self) -> list[str]:
-        read = "all records" if self.batch is None else f"a batch of {self.batch}"
+        read = "all" if self.batch is None else f"a batch of {self.batch:,} of"
         return [
-            f"{self.steps} steps of the {self.test} test on {read} of {self.records}, "
-            f"clip {self.clip:.6g}",
-            f"delta {self.delta:g}; substitution of one record, the number of records "
+            f"{self.steps:,} steps of the {self.test} test on {read} "
+            f"{self.records:,} records, clip {self.clip:.6g}",
+            f"δ = {self.delta:g}; substitution of one record, the number of records "
             "is public",
             "",
         ]
@@ -187,10 +187,10 @@ class Plan:
         verdict = "fit" if self.epsilon <= self.budget else "DO NOT FIT"
         lines = [
             "",
-            f"These {self.steps} steps {verdict} a budget of ε = {self.budget:g}.",
+            f"These {self.steps:,} steps {verdict} a budget of ε = {self.budget:g}.",
         ]
         if self.paper_steps is not None:
-            lines.append(f"The paper's accountant would allow {self.paper_steps}.")
+            lines.append(f"The paper's accountant would allow {self.paper_steps:,}.")
         return lines
 
 

@@ -26,7 +26,7 @@ def test_the_table(capsys):
         == 0
     )
     shown = capsys.readouterr()
-    assert "100 steps of the barker test on all records of 1000, clip 0.01" in shown.out
+    assert "100 steps of the barker test on all 1,000 records, clip 0.01" in shown.out
     assert "substitution of one record" in shown.out
     assert "certified" in shown.out
     assert shown.err == ""

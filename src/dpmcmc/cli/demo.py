@@ -25,8 +25,19 @@ def add(commands: Commands) -> None:
         "beside it by a chain that is not private; write draws and a picture.",
         examples=_EXAMPLES,
     )
-    demo.add_argument("--records", type=int, default=1_000_000, metavar="N")
-    demo.add_argument("--out", default="demo-output", metavar="DIR")
+    demo.add_argument(
+        "--records",
+        type=int,
+        default=1_000_000,
+        metavar="N",
+        help="how many to simulate; a million unless given",
+    )
+    demo.add_argument(
+        "--out",
+        default="demo-output",
+        metavar="DIR",
+        help="where draws and picture go; demo-output unless given",
+    )
     demo.set_defaults(run=_demo)
 
 

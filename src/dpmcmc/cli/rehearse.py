@@ -3,6 +3,7 @@
 """``dpmcmc rehearse``: what a budget would buy, on simulated records."""
 
 import argparse
+import sys
 import textwrap
 from typing import Any
 
@@ -47,6 +48,8 @@ def add(commands: Commands) -> None:
 def _rehearse(chosen: argparse.Namespace) -> int:
     from dpmcmc.workflow import rehearse  # noqa: PLC0415 - slow to import
 
+    if sys.stderr.isatty() and not chosen.json:
+        print("Rehearsing on simulated records: a minute or more …", file=sys.stderr)
     choice = rehearse(
         chosen.model,
         records=chosen.records,
