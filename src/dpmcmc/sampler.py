@@ -86,7 +86,8 @@ def sample(
     clipping
         How ratios are bounded: `dpmcmc.clipping.PlainClipping` unless given;
         `ModelCorrection`, `ConditionalCentring` and `Shrinking` keep the posterior
-        where it is if the model is right, at no cost of privacy.
+        where it is if the model is right, at no cost of privacy. With ``control``
+        they bound what the control variates miss of a ratio.
     control
         `ControlVariates`: the quadratic part of the log-likelihood is released once,
         and steps decide on what it misses. It needs a variational start. Or

@@ -7,7 +7,6 @@ clipped later like any other, so that none of them changes what a bit costs. Whe
 model is right they leave the mean of the sum as it was (``docs/proofs/clipping.md``).
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, NamedTuple
@@ -20,7 +19,7 @@ from dpmcmc.private.influence import PLAIN, Influence, Plain
 from dpmcmc.private.responses import Drawn, Listed, mean_over
 from dpmcmc.tracing import as_float
 
-__all__ = ["Centred", "Restored", "Shifted", "Shrunk"]
+__all__ = ["Centred", "Restored", "Shrunk"]
 
 _INNER = 0.8
 """The share of the bound that is clipped to where the rest is room for a mean."""
@@ -48,48 +47,6 @@ class _Looks(NamedTuple):
     def likelihoods(self) -> tuple[jax.Array, ...]:
         """The log-likelihoods of the other responses, which say their chances."""
         return self.logs or self.others
-
-
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class Shifted:
-    """The number of another influence, with a part of Δ that no record enters.
-
-    Parameters
-    ----------
-    part
-        A function of the model and the two points, which is a pytree.
-    base
-        The other influence: the log-likelihood ratio as it is, unless given.
-    """
-
-    part: Callable[[Model, Any, Any], jax.Array]
-    base: Influence = PLAIN
-
-    def extras(self, model: Model, record: Any) -> Any:
-        """What the other influence works out."""
-        return self.base.extras(model, record)
-
-    def look(
-        self, model: Model, theta: Any, record: Any, extras: Any, dtype: str
-    ) -> Any:
-        """What the other influence sees."""
-        return self.base.look(model, theta, record, extras, dtype)
-
-    def ratio(self, current: Any, proposed: Any, record: Any, extras: Any) -> jax.Array:
-        """The number of the other influence."""
-        return self.base.ratio(current, proposed, record, extras)
-
-    def public(self, model: Model, current: Any, proposed: Any) -> Any:
-        """What the function says, and the other influence.
-
-        Guarantee
-        ---------
-        A function of the model, of the two points and of numbers that were public
-        before the chain began: it is handed no record.
-        """
-        told = self.base.public(model, current, proposed)
-        return self.part(model, current, proposed) + told
 
 
 @dataclass(frozen=True)
