@@ -3,6 +3,7 @@
 """How the documentation is built: ``make docs``. Nothing is fetched from a network."""
 
 import atexit
+import logging
 import os
 import shutil
 import sys
@@ -24,6 +25,7 @@ shutil.copy(HERE / "_ext" / "kernel_startup.py", PROFILE / "startup")
 (PROFILE / "ipython_kernel_config.py").write_text("c.IPKernelApp.log_level = 40\n")
 os.environ["IPYTHONDIR"] = os.environ["TMPDIR"] = str(PROFILE.parent)
 atexit.register(shutil.rmtree, PROFILE.parent, ignore_errors=True)
+logging.getLogger("traitlets").setLevel(logging.WARNING)  # no line for each example
 
 project = "dpmcmc"
 author = "The dpmcmc authors"

@@ -70,8 +70,8 @@ def main(arguments: list[str] | None = None) -> None:
     for line in private.statement.text.splitlines():
         print(textwrap.fill(line, width=88, subsequent_indent="  "))
     print(
-        "\nThe reference chain starts where the private one has led: (mean, gap) and "
-        "(mean + gap, −gap)\nare the same two centres, and either may be found.\n"
+        "\nThe reference chain starts where the private one has led: (mean, gap) and\n"
+        "(mean + gap, −gap) are the same two centres, and either may be found.\n"
         f"Draws and picture are in {options.out}/: private.nc, not-private.nc, "
         "posterior.png."
     )
