@@ -25,8 +25,8 @@ _LATE = 3
 """One of so many noisy sums of a fit is late enough to count for its mean."""
 
 _USUAL_SHARE, _USUAL_BOUND, _USUAL_PART = 0.9, 4.0, 0.9
-"""Of control variates: their share of the rest, the bound on gradients in units of √d,
-and the part of a record's vector that a gradient makes."""
+"""Of control variates: their share of the rest, the widest bound on gradients in units
+of √d, and the part of a record's vector that a gradient makes."""
 
 
 def plan_fit(records: int, dimension: int, delta: float, epsilon: float) -> Plan:
@@ -75,6 +75,7 @@ def _error(plan: Plan, dimension: int, delta: float, epsilon: float) -> float:
     except InputError:
         return math.inf
     root = math.sqrt(plan.records)
-    noise = left.noise_multiplier * _USUAL_BOUND * math.sqrt(dimension) / _USUAL_PART
+    bound = min(left.gradient_bound, _USUAL_BOUND * math.sqrt(dimension))
+    noise = left.noise_multiplier * bound / _USUAL_PART
     bent = dimension * off_by(plan, dimension) ** 2 / root
     return math.hypot(noise / root, bent)
