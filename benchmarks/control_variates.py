@@ -100,6 +100,10 @@ ROWS = {
     "mixture-5-tight": Row(
         "paper's mixture, tight", mixture, 100_000, 1.0, gradient_bound=4.0
     ),
+    "mixture-5-0.3": Row("paper's mixture", mixture, 100_000, 0.3, gradient_bound=8.0),
+    "mixture-5-0.3-tight": Row(
+        "paper's mixture, tight", mixture, 100_000, 0.3, gradient_bound=4.0
+    ),
     # scores of a normal law with known covariance have no heavy tails
     "normal": Row(
         "normal mean, d = 10", normal_mean, 100_000, 2.0, gradient_bound=2.3, rounds=3
