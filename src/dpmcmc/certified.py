@@ -32,7 +32,6 @@ from dpmcmc.clipping import (
     ModelCorrection,
     PlainClipping,
     Shrinking,
-    require_few_responses,
 )
 from dpmcmc.controls import (
     Control,
@@ -48,7 +47,16 @@ from dpmcmc.inputs import as_model
 from dpmcmc.loop import chain_precision, prepare
 from dpmcmc.model import Model
 from dpmcmc.preparation import Preparation
-from dpmcmc.private import PLAIN, FullData, Influence, Minibatch, Records
+from dpmcmc.private import (
+    PLAIN,
+    Centred,
+    FullData,
+    Influence,
+    Listed,
+    Minibatch,
+    Records,
+    Shrunk,
+)
 from dpmcmc.proposals import Proposal
 from dpmcmc.run import Precision, Run
 from dpmcmc.starts import (
@@ -82,6 +90,9 @@ _STEPS_TOLD = 10_000
 
 _METHODS = (PlainClipping, ModelCorrection, ConditionalCentring, Shrinking)
 """The ways to clip, of which alone what is done with a record is known."""
+
+_MOST_RESPONSES = 16
+"""Most responses of a record of which a way to clip keeps a surrogate each."""
 
 _RESIDUAL = "log-likelihood ratio, less what the control variates say of it,"
 
@@ -261,7 +272,7 @@ def make_ready(
     if type(settings.clipping) is not PlainClipping:
         mechanism = with_clipping(mechanism, settings.clipping, checked)
         if control is not None:
-            require_few_responses(settings.clipping, mechanism.influence)
+            _require_few_responses(settings.clipping, mechanism.influence)
     run = prepare(
         checked.model,
         checked.records,
@@ -303,6 +314,25 @@ def with_clipping(
         checked.model, one_record, mechanism.grid, checked.setting.records, base
     )
     return replace(mechanism, influence=influence)
+
+
+def _require_few_responses(clipping: Clipping, influence: Influence) -> None:
+    """Refuse more responses than surrogates can be kept of, for every record.
+
+    ``influence`` is what ``clipping`` made.
+    """
+    count = 0
+    if isinstance(influence, Centred | Shrunk) and isinstance(influence.among, Listed):
+        count = math.prod(map(len, influence.among.values))
+    elif isinstance(clipping, ConditionalCentring):
+        count = clipping.simulated
+    if count > _MOST_RESPONSES:
+        raise InputError(
+            f"clipping looks at {count} responses of each record, and control variates "
+            f"would keep a surrogate of each; at most {_MOST_RESPONSES} can be "
+            "kept. Give ConditionalCentring a smaller simulated, or leave clipping or "
+            "control out."
+        )
 
 
 def _added(planned: PlannedStart) -> tuple[str, ...]:

@@ -38,14 +38,10 @@ __all__ = [
     "ModelCorrection",
     "PlainClipping",
     "Shrinking",
-    "require_few_responses",
 ]
 
 _MOST_RESPONSES = 64
 """Most joint responses of one record that are evaluated at every step."""
-
-_MOST_WITH_SURROGATES = 16
-"""The same, where a surrogate of each of them is kept of every record."""
 
 _LEAST_SIMULATED, _MOST_SIMULATED = 2**12, 2**18
 
@@ -245,25 +241,6 @@ class Shrinking:
         return (
             f"{number} is shrunk towards its mean given the covariates until no "
             "response is clipped"
-        )
-
-
-def require_few_responses(clipping: Clipping, influence: Influence) -> None:
-    """Refuse more responses than surrogates can be kept of, for every record.
-
-    ``influence`` is what ``clipping`` made.
-    """
-    count = 0
-    if isinstance(influence, Centred | Shrunk) and isinstance(influence.among, Listed):
-        count = math.prod(map(len, influence.among.values))
-    elif isinstance(clipping, ConditionalCentring):
-        count = clipping.simulated
-    if count > _MOST_WITH_SURROGATES:
-        raise InputError(
-            f"clipping looks at {count} responses of each record, and control variates "
-            f"would keep a surrogate of each; at most {_MOST_WITH_SURROGATES} can be "
-            "kept. Give ConditionalCentring a smaller simulated, or leave clipping or "
-            "control out."
         )
 
 

@@ -18,13 +18,6 @@ def test_the_examples_run():
     assert tried == 4
 
 
-WAYS = [
-    name
-    for name in clipping.__all__
-    if isinstance(getattr(clipping, name), type) and name != "Clipping"
-]
-
-
-@pytest.mark.parametrize("name", WAYS)
+@pytest.mark.parametrize("name", sorted(set(clipping.__all__) - {"Clipping"}))
 def test_every_way_is_in_the_table(name):
     assert f"| `{name}()` |" in PAGE.read_text(encoding="utf-8")
