@@ -27,7 +27,7 @@ from dpmcmc.private import (
     acceptance,
 )
 from dpmcmc.private import batches as batches_module
-from dpmcmc.private.batch_loop import _take_distinct, find_loop
+from dpmcmc.private.batch_loop import fill_rows, find_loop
 from dpmcmc.private.batches import Sampling, draw_batches
 from dpmcmc.private.tape import Stream, Tape
 from dpmcmc.proposals import RandomWalk
@@ -209,8 +209,9 @@ def test_a_loop_draws_the_batches_that_numpy_draws(records, share, seed, start):
     batch = 1 + int(share * (records - 1))
     found = []
     with pytest.MonkeyPatch.context() as patch:
-        for loop in (None, _take_distinct, find_loop()):
+        for loop in (None, fill_rows, find_loop()):
             patch.setattr(batches_module, "find_loop", lambda loop=loop: loop)
+            patch.setattr(batches_module, "_MANY", 0)
             found.append(draw(records, batch, 9, seed=seed, start=start))
     assert np.array_equal(found[0], found[1])
     assert np.array_equal(found[0], found[2])
@@ -218,6 +219,7 @@ def test_a_loop_draws_the_batches_that_numpy_draws(records, share, seed, start):
 
 @pytest.mark.parametrize(("records", "batch"), SIZES)
 def test_the_loop_and_numpy_agree_at_all_sizes(monkeypatch, records, batch):
+    monkeypatch.setattr(batches_module, "_MANY", 0)
     by_loop = draw(records, batch, 30, seed=8)
     monkeypatch.setattr(batches_module, "find_loop", lambda: None)
     assert np.array_equal(by_loop, draw(records, batch, 30, seed=8))
@@ -228,7 +230,7 @@ def test_the_loop_is_compiled_here():
     assert find_loop() is not None
 
 
-@pytest.mark.parametrize("loop", [_take_distinct, find_loop()])
+@pytest.mark.parametrize("loop", [fill_rows, find_loop()])
 def test_records_that_share_their_last_bits_are_told_apart(loop):
     """All of these look for the same slot first, and all but one search on."""
     slots = np.zeros(64, np.uint64)
@@ -244,9 +246,23 @@ def test_records_that_share_their_last_bits_are_told_apart(loop):
     assert found.tolist() == [3, 4]
 
 
-def test_without_numba_there_is_no_loop(monkeypatch):
-    monkeypatch.setitem(sys.modules, "numba", None)
+@pytest.mark.parametrize("numba", [None, "broken"])
+def test_without_a_compiler_there_is_no_loop(monkeypatch, numba):
+    monkeypatch.setitem(sys.modules, "numba", numba)
     assert find_loop.__wrapped__() is None
+
+
+def test_few_draws_and_huge_batches_need_no_loop(monkeypatch):
+    """Compiling would take longer; the table would take too much memory."""
+    asked = []
+    monkeypatch.setattr(batches_module, "find_loop", lambda: asked.append(1))
+    draw(1000, 10, 20)
+    monkeypatch.setattr(batches_module, "MOST", 9)
+    draw(1_000_000, 10, 7000)
+    assert not asked
+    monkeypatch.setattr(batches_module, "MOST", 10)
+    draw(1_000_000, 10, 7000)
+    assert asked
 
 
 # The batches that a chain is given

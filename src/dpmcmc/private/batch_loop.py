@@ -4,7 +4,7 @@
 
 NumPy finds repeats by sorting. A loop finds each as it comes, in a small table of who
 is in the batch already, in half the time; Numba compiles it, where it is installed.
-Both give the same batches.
+Both give the same batches, so that nothing depends on which of them was there.
 """
 
 import functools
@@ -13,65 +13,35 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Loop", "find_loop", "take_distinct"]
+__all__ = ["MOST", "Loop", "fill_rows", "find_loop", "take_distinct"]
+
+MOST = 2**20
+"""Most records of a batch for which a table is made; it takes 128 to 256 bytes each."""
 
 _ROOM = 16
 """Slots of the table for each record of a batch, at least: most are empty, so that a
 look at one is mostly enough."""
 
+_SIGNATURE = "int64(int64[:, ::1], int64[::1], uint32[:, ::1], int64, uint64[::1])"
+
 Loop = Callable[[np.ndarray, np.ndarray, np.ndarray, int, np.ndarray], int]
 
 
-def take_distinct(
-    loop: Loop, drawn: np.ndarray, found: np.ndarray, words: np.ndarray, records: int
-) -> int:
-    """Go on filling batches from words, and return how many places are still empty.
-
-    Parameters
-    ----------
-    loop
-        What `find_loop` returned.
-    drawn, found
-        Record numbers, one row for each batch, and how many of each row there are;
-        both are changed in place.
-    words
-        Words of the tape, equally many for each row.
-    records
-        How many records there are.
-
-    Guarantee
-    ---------
-    Each row is changed by its own words alone. A row that lacks m records takes, of
-    the records that its next m halves of words name, those that it does not have, each
-    once; if it has fewer halves, of those. Halves name every record equally often,
-    and some none.
-    """
-    steps, batch = drawn.shape
-    slots = np.zeros(1 << (_ROOM * batch - 1).bit_length(), np.uint64)
-    halves = words.view("<u4").reshape(steps, -1)
-    return loop(drawn, found, halves, records, slots)
-
-
-@functools.cache
-def find_loop() -> Loop | None:
-    """Return the loop, compiled; None where Numba is not installed."""
-    try:
-        import numba  # noqa: PLC0415 - slow to import, and not needed by most runs
-    except ImportError:
-        return None
-    return numba.njit(nogil=True, cache=True)(_take_distinct)
-
-
-def _take_distinct(
-    drawn: Any, found: Any, halves: Any, records: int, slots: Any
-) -> int:
+def fill_rows(drawn: Any, found: Any, halves: Any, records: int, slots: Any) -> int:
     """Fill each row with the records that its halves name and it does not have.
 
     A half w names ⌊wN/2³²⌋ unless wN mod 2³² is below 2³² mod N.
 
     A slot holds the number of a row, from 1 on, and a record of it; whatever an
     earlier row left there counts as empty. A record looks for itself from the slot on
-    that its last bits say, which are spread evenly, up to an empty one.
+    that its last bits say, which are spread evenly, up to an empty one. There must be
+    more slots than places in a row, by a power of two, and all empty at first.
+
+    Guarantee
+    ---------
+    Each row is changed by its own halves alone. A row that lacks m records takes, of
+    the records that its next m halves name, or of all if it has fewer, those that it
+    does not have, each once. Halves name every record equally often, and some none.
     """
     least = np.uint64(2**32 % records)
     number, half, low = np.uint64(records), np.uint64(32), np.uint64(2**32 - 1)
@@ -105,3 +75,42 @@ def _take_distinct(
         found[row] = count
         empty += batch - count
     return empty
+
+
+def take_distinct(
+    loop: Loop, drawn: np.ndarray, found: np.ndarray, words: np.ndarray, records: int
+) -> int:
+    """Go on filling batches from words, and return how many places are still empty.
+
+    Parameters
+    ----------
+    loop
+        `fill_rows`, or what `find_loop` returned.
+    drawn, found
+        Record numbers, one row for each batch, and how many of each row there are;
+        both are changed in place.
+    words
+        Words of the tape, equally many for each row.
+    records
+        How many records there are.
+    """
+    steps, batch = drawn.shape
+    slots = np.zeros(1 << (_ROOM * batch - 1).bit_length(), np.uint64)
+    halves = words.view("<u4").reshape(steps, -1)
+    return loop(drawn, found, halves, records, slots)
+
+
+@functools.cache
+def find_loop() -> Loop | None:
+    """Return the loop, compiled; None where that cannot be.
+
+    It is compiled here and now, so that whatever keeps it from that is met here, where
+    NumPy can take its place, and not in the midst of a run. Compiled code is not kept
+    in a file, which somebody might exchange.
+    """
+    try:
+        import numba  # noqa: PLC0415 - slow to import, and not needed by most runs
+
+        return numba.njit(_SIGNATURE, nogil=True)(fill_rows)
+    except Exception:  # a missing or broken compiler is no reason to fail
+        return None

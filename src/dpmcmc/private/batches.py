@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpmcmc.private.batch_loop import Loop, find_loop, take_distinct
+from dpmcmc.private.batch_loop import MOST, Loop, find_loop, take_distinct
 from dpmcmc.private.tape import Stream, Tape
 
 __all__ = ["Sampling", "draw_batches"]
@@ -23,6 +23,9 @@ __all__ = ["Sampling", "draw_batches"]
 _HALVES_A_WORD = 2
 _NONE = np.uint32(2**32 - 1)
 """Stands for a place in a batch that must be drawn (again); no record has it."""
+
+_MANY = 2**16
+"""Records to draw at once from which on a loop is worth compiling."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,8 @@ def _drawn(
     """Draw the rows of some steps, and draw again what must be."""
     if sampling.batch == 0:
         return np.empty((steps, 0), np.uint32)
-    loop = None if sampling.replacement else find_loop()
+    many = steps * sampling.batch >= _MANY and sampling.batch <= MOST
+    loop = find_loop() if many and not sampling.replacement else None
     if loop is not None:
         return _drawn_by_loop(loop, tape, chain, start, steps, sampling)
     width = _words(sampling)

@@ -24,6 +24,8 @@ _WORD_BYTES = 8
 WORDS_PER_STREAM = 2**32 * _BLOCK_BYTES // _WORD_BYTES
 """As many as the 32-bit counter of the blocks can address."""
 
+_ZEROS = memoryview(bytes(2**16))
+
 
 class Stream(enum.IntEnum):
     """What a stretch of the tape is used for; part of its nonce."""
@@ -133,7 +135,11 @@ def chacha20_words(key: bytes, nonce: bytes, start: int, count: int) -> np.ndarr
     block, skip = divmod(start * _WORD_BYTES, _BLOCK_BYTES)
     counter = block.to_bytes(4, "little")
     cipher = Cipher(ChaCha20(key, counter + nonce), mode=None).encryptor()
-    # In place, since large pieces of fresh memory cost more than the words.
-    stretch = np.zeros(skip + count * _WORD_BYTES, np.uint8)
-    cipher.update_into(stretch.data, stretch.data)
+    # Zeros are encrypted piece by piece: fresh memory for them all would cost more
+    # than the words.
+    stretch = np.empty(skip + count * _WORD_BYTES, np.uint8)
+    for first in range(0, stretch.size, len(_ZEROS)):
+        piece = stretch[first : first + len(_ZEROS)]
+        if cipher.update_into(_ZEROS[: piece.size], piece.data) != piece.size:
+            raise RuntimeError("the cipher made fewer bytes than were asked for")
     return stretch[skip:].view("<u8")
