@@ -219,8 +219,16 @@ def main() -> None:
                     for seed in range(given.repeats):
                         generator = np.random.default_rng(seed)
                         begun = start(kind, precision, epsilon, generator)
-                        about = given.records, epsilon, generator
-                        found.append(rounds_of(way, precision, *begun, *about))
+                        found.append(
+                            rounds_of(
+                                way,
+                                precision,
+                                *begun,
+                                given.records,
+                                epsilon,
+                                generator,
+                            )
+                        )
                     off, low, high = np.median(found, axis=0)
                     cells.append(f"{off:.2f} ({low:.2f}–{high:.2f})")
                 print(f"| {size} | {epsilon:g} | {kind} | {' | '.join(cells)} |")

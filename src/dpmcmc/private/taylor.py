@@ -177,12 +177,12 @@ class Taylor:
             for entry in range(place.size):
                 start = next(unread) if place.of_record else _entry(then, entry)
                 moves.append(_entry(now, entry) - start)
-        products = [
-            one * other for one, other in combinations_with_replacement(moves, 2)
-        ]
+        # Nested, so that each number that is read costs one multiplication.
+        parts = [next(unread) for _ in moves]
+        for one, other in combinations_with_replacement(range(len(moves)), 2):
+            parts[one] = parts[one] + next(unread) * moves[other]
         surrogate: Any = sum(
-            number * part
-            for number, part in zip(unread, [*moves, *products], strict=True)
+            part * move for part, move in zip(parts, moves, strict=True)
         )
         return found.log_likelihood(here, record), surrogate
 
