@@ -180,7 +180,13 @@ class Chains:
         self._state = _State(theta, log_prior, state.memory)
 
     def _inputs(self, start: int, steps: int) -> _Inputs:
-        """What steps ``start`` to ``start + steps`` read, padded to a whole chunk."""
+        """What steps ``start`` to ``start + steps`` read, padded to a whole chunk.
+
+        Guarantee
+        ---------
+        Words and batches of these steps, each chain's own, in memory that nothing
+        writes to again; and for all other steps of the chunk, zeros that no step reads.
+        """
 
         def read(stream: Stream, width: int) -> np.ndarray:
             words = np.zeros((self._room, self._chains, width), np.uint64)
