@@ -17,6 +17,7 @@ from runs import all_draws, assert_same_draws, private, seeded
 
 from dpmcmc import InputError, Model, Posterior, RandomWalk, Variational, sample
 from dpmcmc.accounting import BarkerBit, certify_epsilon, most_steps
+from dpmcmc.clipping import ModelCorrection
 from dpmcmc.private import Records, Tape
 from dpmcmc.variational import Start, fit_start
 
@@ -259,6 +260,20 @@ def test_with_one_of_the_two_a_clip_is_needed(model: Model, proposal: Any) -> No
     assert_refused(
         lambda: run_privately(model=model, proposal=proposal, clip=None),
         "clip is None",
+    )
+
+
+def test_other_numbers_than_ratios_may_be_clipped_whatever_the_constant() -> None:
+    """A Lipschitz constant bounds ratios, not what clipping methods make of them."""
+    model = replace(
+        lipschitz_model(),
+        simulate=lambda theta, key, _: theta + jax.random.laplace(key),
+    )
+    settings = {"proposal": bounded(0.02), "clipping": ModelCorrection()}
+    text = seeded(model, np.zeros(50), clip=0.05, steps=5, **settings).statement.text
+    assert "no ratio is clipped" not in text
+    assert_refused(
+        lambda: run_privately(model=model, clip=None, **settings), "clip is None"
     )
 
 

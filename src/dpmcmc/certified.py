@@ -120,6 +120,11 @@ class Settings:
     chunk: int | None = None
     progress: bool = True
 
+    @property
+    def clips_ratios(self) -> bool:
+        """Whether log-likelihood ratios are clipped as they are."""
+        return self.control is None and type(self.clipping) is PlainClipping
+
 
 class Checked(NamedTuple):
     """What is settled before the clip and the length of the chain are."""
@@ -182,9 +187,6 @@ def check_privately(
     steps = settings.steps
     if says_all(control):
         steps = _STEPS_TOLD if steps is None else steps
-        # a clip that was not given is that of a Lipschitz model: it clips nothing here
-        unclipped = replace(checked.setting, clip=settings.clip)
-        checked = checked._replace(setting=unclipped)
     else:
         setting, steps = settle(
             checked.test,
@@ -217,7 +219,7 @@ def check_privately(
         notes=(
             *_added(planned),
             *control_notes(control),
-            *notes(ready.run, ready.mechanism, delta),
+            *notes(ready.run, ready.mechanism, delta, settings.clips_ratios),
         ),
     )
     bits = SelfComposedDpEvent(bit, ready.run.chains * ready.run.steps)
@@ -243,7 +245,8 @@ def check_settings(settings: Settings, *, is_private: bool) -> Checked:
     setting = Setting(len(records), tempered, settings.clip, is_private)
     if settings.control is not None:
         setting = replace(setting, number=_RESIDUAL)
-    if is_private and setting.clip is None and not isinstance(test, MinibatchBarker):
+    is_open = setting.clip is None and not isinstance(test, MinibatchBarker)
+    if is_private and is_open and settings.clips_ratios:
         clip = lipschitz_clip(model, settings.proposal, setting.tempering)
         setting = replace(setting, clip=clip)
     return Checked(model, records, dtype, setting, test)

@@ -112,7 +112,9 @@ def lipschitz_clip(
     return math.nextafter(bound, math.inf) if math.isfinite(bound) else None
 
 
-def notes(run: Run, mechanism: FullData | Minibatch, delta: float) -> tuple[str, ...]:
+def notes(
+    run: Run, mechanism: FullData | Minibatch, delta: float, clips_ratios: bool
+) -> tuple[str, ...]:
     """What a careful reader should know besides."""
     found = []
     records = len(run.records)
@@ -122,15 +124,21 @@ def notes(run: Run, mechanism: FullData | Minibatch, delta: float) -> tuple[str,
             "publishes one whole record at random can meet such a δ; choose a smaller "
             "one."
         )
-    return (*found, *model_notes(run, mechanism))
+    return (*found, *model_notes(run, mechanism, clips_ratios))
 
 
-def model_notes(run: Run, mechanism: FullData | Minibatch) -> tuple[str, ...]:
-    """What follows from the model and the proposal, whatever the budget."""
+def model_notes(
+    run: Run, mechanism: FullData | Minibatch, clips_ratios: bool
+) -> tuple[str, ...]:
+    """What follows from the model and the proposal, whatever the budget.
+
+    ``clips_ratios`` says that what is clipped are log-likelihood ratios as they are:
+    a Lipschitz constant bounds those, and nothing else that is made of them.
+    """
     found = []
     reach = reach_of(run.proposal, run.start)
     grid = _grid(mechanism)
-    if run.model.lipschitz is not None and math.isfinite(reach):
+    if clips_ratios and run.model.lipschitz is not None and math.isfinite(reach):
         most = run.model.lipschitz * reach * grid.scale
         if most <= grid.clip:
             found.append(

@@ -240,7 +240,7 @@ class Shrinking:
         """Shrunk to the conditional mean."""
         return (
             f"{number} is shrunk towards its mean given the covariates until no "
-            "response is clipped"
+            "response is clipped, unless the mean itself is"
         )
 
 

@@ -129,7 +129,10 @@ def run_openly(settings: Settings, *, seed: int | None) -> Posterior:
         released_first=descriptions_of(ready),
         asks_records=not says_all(control),
         not_private_because=tuple(reasons),
-        notes=(*control_notes(control), *model_notes(ready.run, ready.mechanism)),
+        notes=(
+            *control_notes(control),
+            *model_notes(ready.run, ready.mechanism, settings.clips_ratios),
+        ),
     )
     return _run(settings, checked, ready, statement, seed=seed)
 
@@ -144,7 +147,14 @@ def _run(
     bit: DpEvent | None = None,
     custody: Custody = NOBODY,
 ) -> Posterior:
-    """Find the start, release control variates if there are any, and run the chains."""
+    """Find the start, release control variates if there are any, and run the chains.
+
+    Guarantee
+    ---------
+    What is released is the start, the control variates and the bits that were
+    certified, in this order, each once: the test of a bit is the one that was
+    certified, but for the number of a record that enters it.
+    """
     is_private = checked.setting.is_private
     if isinstance(ready.control, StatisticsPlan) and says_all(ready.control):
         return run_told(

@@ -3,6 +3,7 @@
 """What a choice is made of: covariates, names, tempering, and what counts as alike."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -150,8 +151,22 @@ def test_errors_of_one_rehearsal_count_by_a_factor(
 
 def test_advice_where_nothing_was_finite() -> None:
     """Noise may drown a run so that its draws are no numbers; that is said, too."""
-    said = advice_on(trial(math.nan).error, 300, 0.1)
+    said = advice_on(trial(math.nan), 300, 0.1)
     assert "no way gave draws that can be judged" in said
     assert "does not buy a usable posterior" in said
     assert "inf" not in said
     assert "nan" not in said
+
+
+@pytest.mark.parametrize(
+    ("off", "ratio", "factor"),
+    [(2.0, 1.0, 4.0), (0.2, 1.25**3, 3.0), (0.1, 1.25**-2, 2.0)],
+)
+def test_advice_asks_for_more_than_was_given(
+    off: float, ratio: float, factor: float
+) -> None:
+    """Also where means are right and only deviations are not."""
+    tried = replace(trial(off), sd_ratio=np.array([1.0, ratio]))
+    said = advice_on(tried, 40_000, 1.5)
+    assert f"ε = {1.5 * factor:.2g}, or N = {40_000 * factor**2:,.0f} records" in said
+    assert said.endswith(f"tempering={float(f'{40_000 / factor**2:.2g}'):.0f}")

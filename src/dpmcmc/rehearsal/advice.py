@@ -4,12 +4,17 @@
 
 import math
 
+import numpy as np
+
 from dpmcmc.rehearsal.trials import Rehearsal, Trial
 
 __all__ = ["HOPELESS", "USABLE", "advice_on", "best_trial"]
 
 USABLE = 0.5
 """How far off the mean of a usable posterior may be, in posterior deviations."""
+
+_USABLE_WIDTH = math.log(1.25)
+"""How far off its deviations may be, as |log| of their ratio."""
 
 HOPELESS = 3.0
 """From here on noise drowns the posterior, and intervals that know of it say little: a
@@ -30,18 +35,29 @@ def best_trial(rehearsal: Rehearsal) -> Trial:
     return alike[0]
 
 
-def advice_on(error: float, records: int, epsilon: float) -> str:
-    """What would make a budget enough, as errors fall with ε and the root of N."""
-    if not math.isfinite(error):
+def advice_on(trial: Trial, records: int, epsilon: float) -> str:
+    """What would make a budget enough, as errors fall with ε and the root of N.
+
+    The trial is one that `Trial.is_usable` says no to.
+    """
+    if not math.isfinite(trial.error):
         return (
             "on simulated records no way gave draws that can be judged: this budget "
             f"does not buy a usable posterior. Give many times ε = {epsilon:.2g}, or "
-            f"many times N = {records:.2g} records, or temper, such as tempering=10"
+            f"many times N = {records:,} records, or temper, such as tempering=10"
         )
-    factor = max(error / USABLE, 1.0)
+    off = float(np.abs(trial.off).max())
+    wrong = float(np.abs(np.log(np.maximum(trial.sd_ratio, 1e-12))).max())
+    factor = max(trial.error / USABLE, off / USABLE, wrong / _USABLE_WIDTH)
+    enough, cooler = (_rounded(records * factor**power) for power in (2, -2))
     return (
-        f"on simulated records the best way is off by {error:.1f} posterior "
-        "deviations: this budget does not buy a usable posterior. About "
-        f"ε = {epsilon * factor:.2g}, or N = {records * factor**2:.2g} records, or "
-        f"tempering={records / factor**2:.2g} would"
+        f"on simulated records the best way has means off by up to {off:.1f} posterior "
+        f"deviations, and deviations by up to a factor of {math.exp(wrong):.2g}: this "
+        "budget does not buy a usable posterior. What would: about "
+        f"ε = {epsilon * factor:.2g}, or N = {enough:,} records, or tempering={cooler}"
     )
+
+
+def _rounded(number: float) -> int:
+    """A number with two digits that count."""
+    return int(float(f"{number:.2g}"))

@@ -7,6 +7,7 @@ and the rehearsal reads records that are simulated there.
 """
 
 import contextlib
+import textwrap
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -43,6 +44,7 @@ __all__ = ["Choice", "choose", "sample_automatically"]
 
 _TEMPERED = ", tempered to "
 _LEAST_TEMPERED = 10
+_WIDTH = 88
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ class Choice:
     rehearsal: Rehearsal | None
 
     def __str__(self) -> str:
-        lines = [f"Way: {self.way}; {self.reason}."]
+        lines = [textwrap.fill(f"Way: {self.way}; {self.reason}.", _WIDTH)]
         if self.rehearsal is not None:
             lines += ["", str(self.rehearsal)]
         return "\n".join(lines)
@@ -170,7 +172,13 @@ def _with_budget(epsilon: float, way: Way, start: Start) -> Mapping[str, Any]:
 def _task(
     settings: Settings, delta: float, epsilon: float
 ) -> tuple[Task, list[Certified]]:
-    """Check what was given, from shapes alone, and certify every way."""
+    """Check what was given, from shapes alone, and certify every way.
+
+    Guarantee
+    ---------
+    No record is read. The certificates are of every way that may be chosen, with
+    every share of the budget that it may be chosen with.
+    """
     delta = require_probability("delta", delta, "Choose it well below 1/N.")
     epsilon = require_positive("epsilon", epsilon, "Common budgets: 0.1 to 10.")
     given = settings.records
@@ -266,7 +274,7 @@ def _choose(task: Task, found: Start | None, covariates: Covariates) -> Choice:
         reason = f"the best of {len(names)} ways on simulated records{said}"
         if trial.is_usable:
             return Choice(best, _told(task, best, found), names, reason, rehearsal)
-        advice = advice_on(trial.error, len(task.records), task.epsilon)
+        advice = advice_on(trial, len(task.records), task.epsilon)
         cooler = None
         if trial.error > HOPELESS:
             cooler = _tempered(task, found, fitted, theta, given, best, trial.error)
