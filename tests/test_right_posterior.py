@@ -24,6 +24,8 @@ import dpmcmc
 from dpmcmc.private import Tape
 from dpmcmc.proposals import Noise, Proposed
 
+az.Numba.disable_numba()  # with it, mcse fails under newer NumPy
+
 FALSE_ALARM = 1e-4
 """The chance that one test in this file fails although the draws are right."""
 

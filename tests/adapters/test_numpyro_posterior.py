@@ -20,6 +20,8 @@ from zoo import ZOO, Case, adapted, columns
 
 import dpmcmc
 
+az.Numba.disable_numba()  # with it, mcse fails under newer NumPy
+
 CHAINS = 4
 
 MOST_ERRORS = 3

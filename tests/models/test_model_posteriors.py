@@ -14,6 +14,8 @@ import dpmcmc
 from dpmcmc import models
 from dpmcmc.preparation import Clamp, Copy, OneHot, Preparation, Scale, Stack
 
+az.Numba.disable_numba()  # with it, mcse fails under newer NumPy
+
 FALSE_ALARM = 1e-5
 """The chance that one test in this file fails although the draws are right."""
 
