@@ -258,10 +258,10 @@ def test_few_draws_and_huge_batches_need_no_loop(monkeypatch):
     monkeypatch.setattr(batches_module, "find_loop", lambda: asked.append(1))
     draw(1000, 10, 20)
     monkeypatch.setattr(batches_module, "MOST", 9)
-    draw(1_000_000, 10, 7000)
+    draw(1_000_000, 10, 900)
     assert not asked
     monkeypatch.setattr(batches_module, "MOST", 10)
-    draw(1_000_000, 10, 7000)
+    draw(1_000_000, 10, 900)
     assert asked
 
 

@@ -229,16 +229,16 @@ class Minibatch:
         records = len(jax.tree.leaves(source.arrays)[0])
         sampling = Sampling(records, batch, self.replacement)
         found = jax.tree.map(
-            lambda leaf: _aligned((chains, steps, batch, *leaf.shape[1:]), leaf.dtype),
+            lambda leaf: _aligned((steps, chains, batch, *leaf.shape[1:]), leaf.dtype),
             source,
         )
         rows = max(1, _DRAWS_AT_ONCE // batch)
         for chain, first in product(range(chains), range(0, steps, rows)):
             count = min(rows, steps - first)
             drawn = draw_batches(tape, chain, start + first, count, sampling)
-            part = np.s_[chain, first : first + count]
+            part = np.s_[first : first + count, chain]
             jax.tree.map(partial(_look_up, drawn, part), source, found)
-        return jax.tree.map(lambda leaf: leaf.swapaxes(0, 1), found)
+        return found
 
     def decide(
         self, model: Model, read: Opened, memory: tuple[()], move: Move
@@ -262,11 +262,15 @@ def _aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 
 
 def _look_up(
-    drawn: np.ndarray, part: tuple[int, slice], source: np.ndarray, found: np.ndarray
+    drawn: np.ndarray, part: tuple[slice, int], source: np.ndarray, found: np.ndarray
 ) -> None:
     """Copy the drawn records to their part of what was found."""
+    place = found[part]
     # Drawn numbers are in range; this mode copies without a buffer.
-    np.take(source, drawn, axis=0, out=found[part], mode="clip")
+    if place.flags.c_contiguous:
+        np.take(source, drawn, axis=0, out=place, mode="clip")
+    else:
+        place[...] = np.take(source, drawn, axis=0, mode="clip")
 
 
 def _at_own_batch(model: Model, batch: Opened, theta: Any, dtype: str) -> jax.Array:

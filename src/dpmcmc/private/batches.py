@@ -24,7 +24,7 @@ _HALVES_A_WORD = 2
 _NONE = np.uint32(2**32 - 1)
 """Stands for a place in a batch that must be drawn (again); no record has it."""
 
-_MANY = 2**16
+_MANY = 2**13
 """Records to draw at once from which on a loop is worth compiling."""
 
 
