@@ -301,6 +301,13 @@ def test_one_call_reserves_every_way_and_takes_up_its_choice() -> None:
     posterior = run(custodian, **told)
     said = " ".join(posterior.settings["choice"].split())
     assert said.startswith(f"Way: {way}; as chosen before")
+    # what was rehearsed before is not said to be blind now, and the other way round
+    assert ("chosen without a rehearsal" in posterior.statement.text) == bool(
+        custodian.parts["choice"]["blind"]
+    )
+    custodian.parts["choice"] = {**custodian.parts["choice"], "blind": np.array(False)}
+    again = run(custodian, **told).statement.text
+    assert "chosen without a rehearsal" not in again
     charged = all_of(custodian.charged.values())
     assert charged in [flatten(total) for total in custodian.totals]
 

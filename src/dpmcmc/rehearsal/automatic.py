@@ -116,13 +116,16 @@ def sample_automatically(
     )
     choice = _kept_choice(task, found, custody) or _choose(task, found, covariates)
     if custody.kept("choice") is None:
-        custody.keep("choice", {"way": np.array(choice.way)})
+        custody.keep("choice", _as_arrays(choice))
     if settings.progress:
         print(choice)
     chosen = _chosen(task, found, choice.settings)
     certificate = check_privately(chosen, delta=delta, epsilon=epsilon)
     posterior = run_certified(chosen, certificate, custody)
-    return _with_choice(posterior, choice)
+    is_blind = choice.rehearsal is None
+    if (kept := custody.kept("choice")) is not None:
+        is_blind = bool(kept["blind"])
+    return _with_choice(posterior, choice, is_blind)
 
 
 def choose(
@@ -234,11 +237,19 @@ def _told(task: Task, name: str, found: Start | None) -> Mapping[str, Any]:
     return {**_settings(way_of(task.ways, way), start), "tempering": tempering}
 
 
-def _with_choice(posterior: Posterior, choice: Choice) -> Posterior:
+def _as_arrays(choice: Choice) -> dict[str, np.ndarray]:
+    """What is kept of a choice: what to run, and whether a rehearsal said so."""
+    return {
+        "way": np.array(choice.way),
+        "blind": np.array(choice.rehearsal is None),
+    }
+
+
+def _with_choice(posterior: Posterior, choice: Choice, is_blind: bool) -> Posterior:
     """The posterior with the choice beside it, and in its notes if it was blind."""
     settings = {**posterior.settings, "choice": str(choice)}
     statement = posterior.statement
-    if choice.rehearsal is None:
+    if is_blind:
         note = f"how to run was chosen without a rehearsal. Way: {choice.way}; "
         note += f"{choice.reason}."
         statement = replace(statement, notes=(*statement.notes, note))
