@@ -43,6 +43,9 @@ def make_model(**changes: Any) -> Model:
     return Model(**{**parts, **changes})
 
 
+MODEL, SILENT = make_model(), make_model(simulate=None)
+"""One of each for all tests, so that what was compiled for one serves the next."""
+
 RECORDS = {"x": np.random.default_rng(2).normal(0.5, 1.0, COUNT)}
 
 
@@ -53,7 +56,7 @@ def choice_of(posterior: Any) -> str:
 
 @pytest.fixture(scope="module")
 def posterior() -> Any:
-    return sample(make_model(), RECORDS, epsilon=2.0, delta=1e-6, progress=False)
+    return sample(MODEL, RECORDS, epsilon=2.0, delta=1e-6, progress=False)
 
 
 def test_nothing_else_given_finds_the_posterior(posterior: Any) -> None:
@@ -104,7 +107,7 @@ def test_what_cannot_run_is_refused_before_a_start_is_spent(
 ) -> None:
     monkeypatch.setattr(automatic, "find_start", None)  # calling it would fail
     with pytest.raises(InputError):
-        sample(make_model(), RECORDS, epsilon=1.0, delta=1e-6, progress=False, **change)
+        sample(MODEL, RECORDS, epsilon=1.0, delta=1e-6, progress=False, **change)
 
 
 def test_a_rehearsal_that_fails_does_not_lose_the_start(
@@ -114,7 +117,7 @@ def test_a_rehearsal_that_fails_does_not_lose_the_start(
         raise RuntimeError("out of memory")
 
     monkeypatch.setattr(automatic, "rehearse", fail)
-    posterior = sample(make_model(), RECORDS, epsilon=1.0, delta=1e-6, progress=False)
+    posterior = sample(MODEL, RECORDS, epsilon=1.0, delta=1e-6, progress=False)
     assert "the rehearsal failed with RuntimeError" in choice_of(posterior)
 
 
@@ -138,16 +141,14 @@ def test_a_choice_can_be_made_without_a_record() -> None:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        choice = choose(make_model(), {"x": Shut()}, epsilon=2.0, delta=1e-6)
+        choice = choose(MODEL, {"x": Shut()}, epsilon=2.0, delta=1e-6)
     assert choice.way in choice.tried
     assert choice.rehearsal is not None
     assert {trial.name for trial in choice.rehearsal.trials} == set(choice.tried)
 
 
 def test_without_a_simulator_it_says_that_it_did_not_rehearse() -> None:
-    posterior = sample(
-        make_model(simulate=None), RECORDS, epsilon=1.0, delta=1e-6, progress=False
-    )
+    posterior = sample(SILENT, RECORDS, epsilon=1.0, delta=1e-6, progress=False)
     said = choice_of(posterior)
     assert said.startswith(
         "Way: control variates in 3 rounds; not rehearsed: the model has no simulator. "
@@ -160,7 +161,7 @@ def test_a_budget_that_buys_nothing_usable_is_said_with_what_would() -> None:
     few = {"x": RECORDS["x"][:300]}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")  # there may be others beside it
-        sample(make_model(), few, epsilon=0.1, delta=1e-6, progress=False)
+        sample(MODEL, few, epsilon=0.1, delta=1e-6, progress=False)
     said = [str(one.message) for one in caught]
     (warning,) = [one for one in said if "does not buy a usable posterior" in one]
     for word in ("ε = ", "N = ", "tempering="):
@@ -168,7 +169,7 @@ def test_a_budget_that_buys_nothing_usable_is_said_with_what_would() -> None:
 
 
 def test_the_printed_choice(capsys: pytest.CaptureFixture[str]) -> None:
-    sample(make_model(simulate=None), RECORDS, epsilon=1.0, delta=1e-6)
+    sample(SILENT, RECORDS, epsilon=1.0, delta=1e-6)
     said = capsys.readouterr().out
     assert said.startswith("Way: control variates in 3 rounds; not rehearsed")
 
@@ -192,7 +193,7 @@ def test_what_cannot_be_chosen_for_is_refused(model: Model, words: str) -> None:
 def test_covariates_are_only_for_a_run_that_chooses() -> None:
     with pytest.raises(InputError, match="told how to go"):
         sample(
-            make_model(),
+            MODEL,
             RECORDS,
             epsilon=1.0,
             delta=1e-6,
