@@ -258,3 +258,18 @@ def test_attempts_have_words_of_their_own():
     assert not np.any(first == second)
     with pytest.raises(OverflowError):
         tape.words(Stream.REDRAW, 0, 0, 1, 2**24)
+
+
+@pytest.mark.parametrize("start", [0, 3, 8191, 8192])
+def test_a_long_stretch_is_its_short_parts(start):
+    """Words are made in pieces of 2¹⁶ bytes; none is left out, repeated or misplaced."""
+    count = 3 * 2**13 + 5
+    whole = chacha20_words(COUNTING_KEY, ZERO_NONCE, start, count)
+    assert whole.size == count
+    parts = [
+        chacha20_words(
+            COUNTING_KEY, ZERO_NONCE, start + first, min(1000, count - first)
+        )
+        for first in range(0, count, 1000)
+    ]
+    assert np.array_equal(whole, np.concatenate(parts))
