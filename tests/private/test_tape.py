@@ -262,7 +262,7 @@ def test_attempts_have_words_of_their_own():
 
 @pytest.mark.parametrize("start", [0, 3, 8191, 8192])
 def test_a_long_stretch_is_its_short_parts(start):
-    """Words are made in pieces of 2¹⁶ bytes; none is left out, repeated or misplaced."""
+    """Words are made in pieces of 2¹⁶ bytes, none of them out of place."""
     count = 3 * 2**13 + 5
     whole = chacha20_words(COUNTING_KEY, ZERO_NONCE, start, count)
     assert whole.size == count
