@@ -38,7 +38,7 @@ def plan_fit(records: int, dimension: int, delta: float, epsilon: float) -> Plan
     Raises
     ------
     InputError
-        If the budget is too small for any start.
+        If the budget is too small for a start.
     """
     plans = [
         Variational(share=share, delta=share * delta).plan(records, delta, epsilon)
