@@ -19,6 +19,8 @@ from dpmcmc.private import (
     Grid,
     Listed,
     Residual,
+    Restored,
+    Shifted,
     Shrunk,
     Taylor,
     Unexplained,
@@ -259,6 +261,22 @@ def test_what_simulated_records_tell_of_the_way_back_is_the_negative():
     there, back = public(*points), public(*points[::-1])
     assert float(there) == -float(back)
     assert float(there) != float(base.public(MIXTURE, *points))
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_the_surrogates_part_of_a_decision_is_in_it_once(listed):
+    """However residuals are clipped: else steps would decide on what is left alone."""
+    base = mixture_residual(0.3)
+    points = [jax.tree.map(jnp.asarray, point) for point in (ONE, OTHER)]
+    expected = float(base.public(MIXTURE, *points))
+    assert expected != 0
+    if listed:
+        ways = [kind(Y, 0.1, base) for kind in (Centred, Restored, Shrunk)]
+    else:
+        ways = [Shifted(lambda *_: jnp.asarray(0.125), base)]
+        expected += 0.125
+    for way in ways:
+        assert float(way.public(MIXTURE, *points)) == pytest.approx(expected, rel=1e-12)
 
 
 def test_drawn_responses_keep_most_of_the_mean_of_residuals():
