@@ -17,6 +17,7 @@ from dpmcmc import (
     Model,
     Posterior,
     Variational,
+    explicit,
     sample,
     sample_not_private,
 )
@@ -27,6 +28,7 @@ from dpmcmc.clipping import (
     ModelCorrection,
     Shrinking,
 )
+from dpmcmc.private import Residual
 
 START = Variational(epsilon=1.0, steps=100, batch=100)
 CONTROL = ControlVariates(epsilon=1.0)
@@ -252,9 +254,20 @@ def clipped_plainly() -> Posterior:
 
 @pytest.mark.parametrize("way", RESIDUALS)
 def test_residuals_are_clipped_without_bias(
-    way: str, clipped_plainly: Posterior
+    way: str, clipped_plainly: Posterior, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It costs what plain clipping of residuals costs, and the statement names it."""
+    """It costs what plain clipping of residuals costs, and the statement names it.
+
+    What a chain is given is that way, made of the released residual.
+    """
+    given = []
+    run_chains = explicit.run_chains
+
+    def spy(run: Any, mechanism: Any, *others: Any, **named: Any) -> Posterior:
+        given.append(mechanism.influence)
+        return run_chains(run, mechanism, *others, **named)
+
+    monkeypatch.setattr(explicit, "run_chains", spy)
     model, clipping, words = RESIDUALS[way]
     ours = sample(model, TABLE, delta=1e-5, clipping=clipping, **ON_RESIDUALS)
     assert ours.statement.epsilon == clipped_plainly.statement.epsilon
@@ -262,6 +275,9 @@ def test_residuals_are_clipped_without_bias(
     assert ours.statement.decided.startswith(begins)
     assert words in ours.statement.decided
     assert ours.noise_aware is not None
+    (influence,) = given
+    assert type(influence) is not Residual
+    assert type(influence.base) is Residual
 
 
 def test_a_seeded_run_on_clipped_residuals_can_be_made_again() -> None:
