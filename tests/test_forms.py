@@ -251,7 +251,7 @@ def test_the_bar_moves_with_every_chunk(
 def test_memory_on_the_device_does_not_grow_with_the_draws(
     records: np.ndarray, at_each_move: list
 ) -> None:
-    """After the first chunks, only arrays of the host grow."""
+    """Only arrays of the host grow; the device holds a chunk and what is made ready."""
     held: list[int] = []
     at_each_move.append(
         lambda steps: held.append(sum(array.nbytes for array in jax.live_arrays()))
@@ -263,6 +263,8 @@ def test_memory_on_the_device_does_not_grow_with_the_draws(
     )
     posterior = seeded(wide, records, steps=300, chunk=10, warmup=0)
     one_chunk = 10 * 2000 * 4
+    # words of the tape, for at most three chunks: the threads decide how many
+    made_ready = 3 * 10 * (2000 + 1) * 8
     assert posterior.draws["theta"].nbytes == 30 * one_chunk
     assert len(held) == 30
-    assert max(held[3:]) < held[2] + one_chunk
+    assert max(held) - min(held) < made_ready + 2 * one_chunk
