@@ -16,7 +16,7 @@ from dp_accounting.dp_event import DpEvent, NonPrivateDpEvent
 from dpmcmc.advance import advance
 from dpmcmc.custody import NOBODY, Custody
 from dpmcmc.errors import InputError, require_count
-from dpmcmc.model import Model, check_model
+from dpmcmc.model import Model, check_model, names_of
 from dpmcmc.posterior import Posterior
 from dpmcmc.private import Records, Released, Tape, Test
 from dpmcmc.proposals import Mover, Proposal
@@ -173,6 +173,7 @@ def _posterior(
         statement=statement,
         settings=_settings(run),
         noise_aware=noise_aware,
+        labels=dict(run.model.labels),
     )
 
 
@@ -223,15 +224,11 @@ def _settings(run: Run) -> dict[str, str]:
 
 
 def _names(theta: Any) -> list[str]:
-    """Name each parameter by its place in θ."""
-    paths, leaves = zip(*jax.tree_util.tree_leaves_with_path(theta), strict=True)
-    names = [
-        jax.tree_util.keystr(path, simple=True, separator=".") or "theta"
-        for path in paths
-    ]
+    """Name each parameter by its place in θ, if ArviZ can be given the names."""
+    names = names_of(theta)
     axes = {
         f"{name}_dim_{axis}"
-        for name, leaf in zip(names, leaves, strict=True)
+        for name, leaf in zip(names, jax.tree.leaves(theta), strict=True)
         for axis in range(np.ndim(leaf))
     }
     for name in names:

@@ -3,7 +3,7 @@
 """What the user states: a log-likelihood of one record, a prior, a place to start."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
@@ -11,12 +11,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.errors import InputError, require_positive
+from dpmcmc.labels import Labels, Names, require_fitting
 from dpmcmc.preparation import Preparation
 from dpmcmc.python_function import PythonFunction
 from dpmcmc.statistics import Statistics, check_statistics
 from dpmcmc.tracing import as_float, require_visible, shape_of_result, show_shapes
 
-__all__ = ["Model", "check_model"]
+__all__ = ["Model", "check_model", "names_of"]
 
 Theta = Any
 """The parameters: any pytree of arrays. Floats are continuous; whole numbers and
@@ -70,6 +71,13 @@ class Model:
         cannot be listed. Clipping can then keep the mean of a ratio given the others.
     statistics
         Its sufficient statistics, if it has any: what `SufficientStatistics` release.
+    labels
+        Names that people know for the places of parameters, which are named as in
+        `Posterior.draws`: ``{"coefficients": ("age", "income")}``. For an array of
+        several axes, one such tuple for each axis, or None for an axis that is
+        numbered. They are public, and go with the transform: a model made by
+        ``dataclasses.replace`` with another transform has none, unless they are given
+        anew, as a plain dict.
     """
 
     log_likelihood: Callable[[Theta, Record], Any]
@@ -82,6 +90,7 @@ class Model:
     preparation: Preparation | None = None
     responses: Mapping[str, Sequence[float] | None] | None = None
     statistics: Statistics | None = None
+    labels: Mapping[str, Names] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         given = [name for name in _OPTIONAL_FUNCTIONS if getattr(self, name)]
@@ -118,12 +127,57 @@ class Model:
                     f"initial holds {leaf!r}; each parameter must be a real number or "
                     "an array of them."
                 )
+        self._bind_labels()
+
+    def _bind_labels(self) -> None:
+        """Check the labels, and keep them with the transform that shows the places.
+
+        A copy with another transform shows other places: what it has of labels, it has
+        from the model that it is a copy of.
+        """
+        shows = self.transform
+        if isinstance(shows, Shown):
+            if self.labels is shows.labels:
+                return
+            shows = shows.transform
+        copied = isinstance(self.labels, Labels) and shows is self.transform
+        labels = Labels({} if copied else self.labels)
+        object.__setattr__(self, "labels", labels)
+        object.__setattr__(self, "transform", Shown(shows, labels) if labels else shows)
 
     def record_log_likelihood(self, theta: Theta, record: Record) -> Any:
         """The log-likelihood of one record as it came: prepared, then evaluated."""
         if self.preparation is not None:
             record = self.preparation(record)
         return self.log_likelihood(theta, record)
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """What a draw is shown as, with names for its places.
+
+    Attributes
+    ----------
+    transform
+        What it is shown as; θ itself where it is None.
+    labels
+        Names of its places.
+    """
+
+    transform: Callable[[Theta], Any] | None
+    labels: Labels
+
+    def __call__(self, theta: Theta) -> Any:
+        """Show one draw."""
+        return theta if self.transform is None else self.transform(theta)
+
+
+def names_of(shown: Any) -> list[str]:
+    """Name each parameter of what a draw is shown as by its place."""
+    return [
+        jax.tree_util.keystr(path, simple=True, separator=".") or "theta"
+        for path, _ in jax.tree_util.tree_leaves_with_path(shown)
+    ]
 
 
 def check_model(model: Model, theta: Theta, record: Record) -> None:
@@ -143,8 +197,9 @@ def check_model(model: Model, theta: Theta, record: Record) -> None:
     InputError
         If the preparation, the log-likelihood, the statistics, the prior or the
         transform fails to trace, if the log-likelihood or the prior is not a real
-        scalar, if the log-likelihood leaves JAX by a callback or batches itself, or if
-        the prior is not finite at the starting point.
+        scalar, if the log-likelihood leaves JAX by a callback or batches itself, if
+        the labels do not fit what is shown, or if the prior is not finite at the
+        starting point.
     """
     if model.preparation is not None:
         record = model.preparation.check(record)
@@ -156,8 +211,12 @@ def check_model(model: Model, theta: Theta, record: Record) -> None:
         check_statistics(model.statistics, theta, record)
     prior = shape_of_result("log_prior", model.log_prior, theta)
     _require_scalar("log_prior(theta)", prior, (theta,))
-    if model.transform is not None:
-        shape_of_result("transform", model.transform, theta)
+    shows = model.transform
+    if isinstance(shows, Shown):
+        shows = shows.transform  # the user's own, whose line is named if it fails
+    shown = theta if shows is None else shape_of_result("transform", shows, theta)
+    shapes = map(jnp.shape, jax.tree.leaves(shown))
+    require_fitting(model.labels, dict(zip(names_of(shown), shapes, strict=True)))
     start = float(as_float(model.log_prior(theta), jnp.float32))
     if not np.isfinite(start):
         raise InputError(

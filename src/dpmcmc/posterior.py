@@ -9,13 +9,14 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpmcmc.errors import InputError
+from dpmcmc.labels import Names, axes_of, checked, require_fitting
 from dpmcmc.statement import Statement
-from dpmcmc.summary import arviz, remark, summarise, table
+from dpmcmc.summary import arviz, remark, shapes_of_draws, summarise, table
 
 if TYPE_CHECKING:
     import pandas
@@ -48,6 +49,11 @@ class Posterior:
         The draws, each moved by as much as the noise in released control variates may
         have moved the posterior: what summaries and intervals are of. None where the
         run had no such noise.
+    labels
+        Names for the places of parameters, such as ``{"coefficients": ("age",
+        "income")}``, as in `Model`: what summaries, pictures and reports call them.
+        They are public, and may be changed at no cost:
+        ``dataclasses.replace(posterior, labels={…})``.
     """
 
     draws: Draws
@@ -57,6 +63,11 @@ class Posterior:
     statement: Statement
     settings: Mapping[str, str] = field(default_factory=dict)
     noise_aware: Draws | None = None
+    labels: Mapping[str, Names] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "labels", checked(self.labels))
+        require_fitting(self.labels, shapes_of_draws(self.draws))
 
     @property
     def honest(self) -> Draws:
@@ -70,14 +81,17 @@ class Posterior:
         draws for a number, it is NaN. Where there are noise-aware draws, it is of
         those, but for sizes and R-hats, which are the chain's.
         """
-        found = summarise(self.draws)
+        found = summarise(self.draws, self.labels)
         if self.noise_aware is not None:
             told = ["mean", "sd", "hdi_3%", "hdi_97%"]
-            found[told] = summarise(self.noise_aware)[told]
+            found[told] = summarise(self.noise_aware, self.labels)[told]
         return found
 
     def to_arviz(self) -> "InferenceData":
         """Convert to an ``InferenceData`` whose attributes carry the statement.
+
+        Labels are the coordinates of axes, which are called ``coefficients_dim_0``:
+        no parameter can have such a name.
 
         Where there are noise-aware draws they are its posterior, and the chain's own
         are in a group named ``chain``.
@@ -88,6 +102,12 @@ class Posterior:
             "dpmcmc_statement": self.statement.to_json(),
             "dpmcmc_settings": json.dumps(dict(self.settings)),
             "dpmcmc_parameters": json.dumps(list(self.draws)),
+        }
+        coordinates = {
+            _axis(name, place): list(names)
+            for name, given in self.labels.items()
+            for place, names in enumerate(axes_of(given))
+            if names is not None
         }
         groups = {
             "posterior": dict(self.honest),
@@ -101,6 +121,7 @@ class Posterior:
             warnings.simplefilter("ignore")
             data = arviz().from_dict(
                 **groups,
+                coords=coordinates,
                 save_warmup=True,
                 attrs=attributes,
                 posterior_attrs=attributes,
@@ -110,7 +131,9 @@ class Posterior:
             )
             if self.noise_aware is not None:
                 plain = arviz().from_dict(
-                    posterior=dict(self.draws), posterior_attrs=attributes
+                    posterior=dict(self.draws),
+                    coords=coordinates,
+                    posterior_attrs=attributes,
                 )
                 data.add_groups({"chain": plain.posterior})
             return data
@@ -201,6 +224,7 @@ class Posterior:
             statement=Statement.from_json(data.attrs["dpmcmc_statement"]),
             settings=json.loads(data.attrs["dpmcmc_settings"]),
             noise_aware=None if chain is None else shown,
+            labels=_labels_in(posterior, names),
         )
 
     def __str__(self) -> str:
@@ -226,6 +250,27 @@ class Posterior:
             f"<Posterior: {chains} × {draws} draws of {', '.join(self.draws)}; "
             f"{self.statement.label}>"
         )
+
+
+def _axis(parameter: str, place: int) -> str:
+    """What ArviZ calls an axis of a parameter."""
+    return f"{parameter}_dim_{place}"
+
+
+def _labels_in(group: Any, parameters: list[str]) -> dict[str, Names]:
+    """The labels in a group of a file: of axes that have texts for coordinates."""
+    found: dict[str, Names] = {}
+    for name in parameters:
+        axes = [
+            group[_axis(name, place)].to_numpy()
+            for place in range(group[name].ndim - len(("chain", "draw")))
+        ]
+        named = tuple(
+            None if axis.dtype.kind in "iu" else tuple(map(str, axis)) for axis in axes
+        )
+        if any(names is not None for names in named):
+            found[name] = named
+    return found
 
 
 def _seal(body: bytes) -> bytes:

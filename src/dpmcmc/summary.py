@@ -3,20 +3,26 @@
 """Summaries of draws: numbers for each coordinate, as a table that aligns."""
 
 import math
+import re
+import unicodedata
 import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpmcmc.labels import Names, titles_of
+
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["arviz", "remark", "summarise", "table"]
+__all__ = ["arviz", "remark", "shapes_of_draws", "summarise", "table"]
 
 _COLUMNS = ["mean", "sd", "hdi_3%", "hdi_97%", "ess_bulk", "ess_tail", "r_hat"]
 _FEWEST_DRAWS = 4
 """Fewer draws of a chain (or of half a single chain) give no diagnostic."""
+_WIDEST_NAME = 36
+"""Columns of a name in a table of text, beyond which it is broken."""
 _ENOUGH_DRAWS, _CLOSE_CHAINS = 100, 1.05
 
 
@@ -28,20 +34,28 @@ def arviz() -> Any:
     return az
 
 
-def summarise(draws: Mapping[str, np.ndarray]) -> "pandas.DataFrame":
+def summarise(
+    draws: Mapping[str, np.ndarray], labels: Mapping[str, Names] | None = None
+) -> "pandas.DataFrame":
     """Mean, sd, 94% interval, effective sample size and R-hat of each coordinate.
 
     The R-hat of a single chain compares its two halves. Where there are too few draws
-    for a number, it is NaN.
+    for a number, it is NaN. Rows are called by the labels, where there are any.
     """
     import pandas as pd  # noqa: PLC0415 - slow to import, so only where it is used
 
-    rows = {}
-    for name, values in draws.items():
-        for index in np.ndindex(values.shape[2:]):
-            title = f"{name}[{', '.join(map(str, index))}]" if index else name
-            rows[title] = _statistics(values[(..., *index)].astype(np.float64))
-    return pd.DataFrame.from_dict(rows, orient="index", columns=_COLUMNS)
+    rows = [
+        _statistics(values[(..., *index)].astype(np.float64))
+        for values in draws.values()
+        for index in np.ndindex(values.shape[2:])
+    ]
+    titles = titles_of(shapes_of_draws(draws), labels or {})
+    return pd.DataFrame(rows, index=titles, columns=_COLUMNS)
+
+
+def shapes_of_draws(draws: Mapping[str, np.ndarray]) -> dict[str, tuple[int, ...]]:
+    """The shape of one draw of each parameter."""
+    return {name: values.shape[2:] for name, values in draws.items()}
 
 
 def remark(summary: "pandas.DataFrame") -> str | None:
@@ -58,16 +72,30 @@ def remark(summary: "pandas.DataFrame") -> str | None:
 
 
 def table(summary: "pandas.DataFrame") -> list[str]:
-    """The summary as aligned lines of text, with digits that the sd justifies."""
-    header = ["", "mean", "sd", "3%", "97%", "ess", "ess tail", "r-hat"]
-    rows = [[str(name), *_cells(row)] for name, *row in summary.itertuples()]
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    """The summary as aligned lines of text, with digits that the sd justifies.
+
+    A name that is too long goes on in the next line; its numbers stand in the last.
+    """
+    rows: list[tuple[str, list[str]]] = [
+        ("", ["mean", "sd", "3%", "97%", "ess", "ess tail", "r-hat"])
+    ]
+    for name, *row in summary.itertuples():
+        *above, last = _broken(str(name))
+        rows += [(part, []) for part in above]
+        rows.append((last, _cells(row)))
+    first = max(_columns_of(name) for name, _ in rows)
+    widths = [max(map(len, cells)) for cells in zip(*_filled(rows), strict=True)]
     return [
         "  ".join(
-            cell.ljust(width) if place == 0 else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+            [
+                name + " " * (first - _columns_of(name)),
+                *(
+                    cell.rjust(width)
+                    for cell, width in zip(cells, widths, strict=False)
+                ),
+            ]
         ).rstrip()
-        for line in [header, *rows]
+        for name, cells in rows
     ]
 
 
@@ -92,6 +120,34 @@ def _halves(values: np.ndarray) -> np.ndarray:
     """A single chain as two: its first half and its second."""
     half = values.shape[1] // 2
     return np.stack([values[0, :half], values[0, half : 2 * half]])
+
+
+def _filled(rows: list[tuple[str, list[str]]]) -> list[list[str]]:
+    return [cells for _, cells in rows if cells]
+
+
+def _broken(name: str) -> list[str]:
+    """A name in lines that leave room for the numbers."""
+    if _columns_of(name) <= _WIDEST_NAME:
+        return [name]
+    lines = [""]
+    for word in re.split(r"(?<=[\s,;_])", name):
+        for part in [word] if _columns_of(word) <= _WIDEST_NAME - 2 else word:
+            if _columns_of(lines[-1] + part) > _WIDEST_NAME:
+                lines.append("  ")
+            lines[-1] += part
+    return lines
+
+
+def _columns_of(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    return sum(_width(sign) for sign in text)
+
+
+def _width(sign: str) -> int:
+    if unicodedata.category(sign) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(sign) in "WF" else 1
 
 
 def _cells(row: list[float]) -> list[str]:

@@ -31,6 +31,7 @@ def from_numpyro(
     plate: str | None = None,
     preparation: Preparation | None = None,
     initial: Mapping[str, Any] | None = None,
+    labels: Mapping[str, Any] | None = None,
 ) -> Model:
     """Turn a NumPyro model into a `Model`, from the shapes of the records alone.
 
@@ -58,6 +59,9 @@ def from_numpyro(
     initial
         Where chains start: values of latent sites by name, on their own scale. The
         others start at the mean of their prior, where it has one.
+    labels
+        Names for the places of sites, such as ``{"effect": ("north", "south")}``, as
+        in `Model`. Plates have none of their own.
 
     Returns
     -------
@@ -96,6 +100,7 @@ def from_numpyro(
             simulate=jax.jit(parts.simulate) if can_simulate else None,
             preparation=preparation,
             responses=responses_of(parts, start),
+            labels={} if labels is None else labels,
         )
         require_separate_records(adapted, parts)
     return adapted

@@ -252,6 +252,7 @@ def _tell(outcome: "Outcome", as_json: bool) -> None:
                 "folder": str(outcome.folder),
                 "report": str(outcome.report),
                 "statement": json.loads(posterior.statement.to_json()),
+                "labels": posterior.labels,
                 "ledger": None
                 if outcome.standing is None
                 else outcome.standing.to_dict(),

@@ -12,6 +12,7 @@ from jax.scipy.special import gammaln
 
 from dpmcmc.errors import InputError, require_count, require_positive
 from dpmcmc.model import Model
+from dpmcmc.models.naming import labels_from
 from dpmcmc.models.priors import LogGamma, LogitDirichlet, Normal, Prior, log_weights
 from dpmcmc.models.settings import preparation
 from dpmcmc.models.totals import (
@@ -93,7 +94,8 @@ def categorical(
         What prepares a record first, such as one that makes the column x.
     """
     coded = OneHot(levels)
-    count = len(tuple(coded.levels))  # type: ignore[arg-type]
+    codes = tuple(coded.levels)  # type: ignore[arg-type]
+    count, names = len(codes), tuple(map(str, codes))
     prior = Prior({"logits": LogitDirichlet(count, concentration)})
 
     def log_likelihood(theta: Any, record: Any) -> jax.Array:
@@ -113,6 +115,7 @@ def categorical(
         draw_prior=prior.draw,
         simulate=simulate,
         preparation=preparation(before, {"x": coded}),
+        labels={} if codes == tuple(range(count)) else {"probabilities": names},
         responses={"x": None},
         statistics=categorical_statistics(count),
     )
@@ -179,5 +182,6 @@ def normal_mean(
         draw_prior=lambda key: {"mean": jnp.asarray(middle) + spread.draw(key)},
         simulate=simulate,
         preparation=preparation(before, {"x": steps}),
+        labels=labels_from(before, "mean", size),
         statistics=whitened_mean_statistics(radius, whitened),
     )

@@ -10,8 +10,10 @@ import jax
 import jax.numpy as jnp
 
 from dpmcmc.errors import InputError, require_count, require_positive
+from dpmcmc.labels import Names
+from dpmcmc.models.naming import labels_from
 from dpmcmc.models.priors import Normal
-from dpmcmc.preparation import ClampNorm
+from dpmcmc.preparation import ClampNorm, Preparation
 
 __all__ = ["Design"]
 
@@ -63,6 +65,10 @@ class Design:
         # in full precision on devices, too, that multiply matrices in less
         slope = jnp.dot(x, theta["coefficients"], precision=jax.lax.Precision.HIGHEST)
         return slope + theta["intercept"] if self.intercept else slope
+
+    def labels(self, before: Preparation | None) -> dict[str, Names]:
+        """Names of the coefficients, where a preparation says what x is made of."""
+        return labels_from(before, "coefficients", self.dimension)
 
     @property
     def clamp(self) -> ClampNorm:

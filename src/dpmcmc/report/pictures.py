@@ -2,15 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pictures of posteriors: densities and traces, with the guarantee in the caption."""
 
+import textwrap
 from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpmcmc.errors import InputError
+from dpmcmc.labels import titles_of
 from dpmcmc.posterior import Posterior
 from dpmcmc.statement import Statement
+from dpmcmc.summary import shapes_of_draws
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,6 +26,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 
 ALARM = "#B00020"
 _MOST_ROWS = 12
+_LONGEST_LINE, _MOST_LINES = 22, 3
+"""Characters in a line of a title, and lines, that fit beside a picture."""
 
 
 def plot_posterior(
@@ -63,7 +69,7 @@ def plot_posterior(
             place: Any = (..., *index)
             draw_density(left, each.honest[name][place].ravel(), colour)
             _draw_trace(right, each.draws[name][place], colour)
-        left.set_ylabel(title)
+        left.set_ylabel(_fitting(title), parse_math=False)
         left.set_yticks([])
         left.locator_params(axis="x", nbins=5)
     axes[0, 0].set_title("density of the draws", fontsize=10)
@@ -85,12 +91,21 @@ def _check(posteriors: Mapping[str, Posterior]) -> None:
 
 def _coordinates(posterior: Posterior) -> list[tuple[str, str, tuple[int, ...]]]:
     """Title, parameter and index of each scalar coordinate, the first few of them."""
-    parts = []
-    for name, values in posterior.draws.items():
-        for index in np.ndindex(values.shape[2:]):
-            title = f"{name}{list(index)}" if index else name
-            parts.append((title, name, index))
-    return parts[:_MOST_ROWS]
+    shapes = shapes_of_draws(posterior.draws)
+    places = [
+        (name, index) for name, shape in shapes.items() for index in np.ndindex(shape)
+    ]
+    titles = titles_of(shapes, posterior.labels)
+    named = zip(titles, places, strict=True)
+    return [(title, *place) for title, place in islice(named, _MOST_ROWS)]
+
+
+def _fitting(title: str) -> str:
+    """A title in lines that fit beside one picture; what is too long is cut off."""
+    lines = textwrap.wrap(title, _LONGEST_LINE)
+    if len(lines) > _MOST_LINES:
+        lines = [*lines[: _MOST_LINES - 1], lines[_MOST_LINES - 1][:-1] + "…"]
+    return "\n".join(lines)
 
 
 def density_of(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

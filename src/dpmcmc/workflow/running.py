@@ -2,16 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Running a job: from a data file and a model to draws, a statement and a report."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dpmcmc import sampler
 from dpmcmc.errors import InputError
 from dpmcmc.files import FileError, RunFolder
+from dpmcmc.labels import with_levels
 from dpmcmc.ledger import Ledger, Overview
 from dpmcmc.ledger.codec import decode
+from dpmcmc.model import Model
 from dpmcmc.posterior import Posterior
 from dpmcmc.report import Budget, Entry, Part, parts_of, write_report
 from dpmcmc.workflow.custody import (
@@ -22,7 +25,7 @@ from dpmcmc.workflow.custody import (
     charged_in_ledger,
 )
 from dpmcmc.workflow.job import Job, facts_of, job_of, named, open_ledger, settled
-from dpmcmc.workflow.study import LoadedStudy, load_study
+from dpmcmc.workflow.study import LoadedStudy, Study, load_study
 
 __all__ = ["Outcome", "report", "resume", "run"]
 
@@ -155,7 +158,7 @@ def _go(
     custody = _custody(job, folder, ledger, ask)
     try:
         posterior = sampler.sample(
-            study.model,
+            _labelled(study),
             records,
             epsilon=job.epsilon,
             delta=job.delta,
@@ -175,6 +178,14 @@ def _go(
     standing = None if ledger is None else ledger.overview(_dataset(job))
     page = _report(job, folder, posterior, ledger, None)
     return Outcome(posterior, folder.path, page, standing)
+
+
+def _labelled(study: Study) -> Model | Callable[..., Any]:
+    """The model, in whose labels levels stand by their texts."""
+    model = study.model
+    if not isinstance(model, Model) or not model.labels or not study.levels:
+        return model
+    return replace(model, labels=with_levels(model.labels, study.levels))
 
 
 def _is_untold(job: Job) -> bool:
