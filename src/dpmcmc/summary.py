@@ -16,7 +16,7 @@ from dpmcmc.labels import Names, titles_of
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["arviz", "remark", "shapes_of_draws", "summarise", "table"]
+__all__ = ["arviz", "broken", "remark", "shapes_of_draws", "summarise", "table"]
 
 _COLUMNS = ["mean", "sd", "hdi_3%", "hdi_97%", "ess_bulk", "ess_tail", "r_hat"]
 _FEWEST_DRAWS = 4
@@ -80,7 +80,7 @@ def table(summary: "pandas.DataFrame") -> list[str]:
         ("", ["mean", "sd", "3%", "97%", "ess", "ess tail", "r-hat"])
     ]
     for name, *row in summary.itertuples():
-        *above, last = _broken(str(name))
+        *above, last = broken(str(name), _WIDEST_NAME, "  ")
         rows += [(part, []) for part in above]
         rows.append((last, _cells(row)))
     first = max(_columns_of(name) for name, _ in rows)
@@ -126,17 +126,17 @@ def _filled(rows: list[tuple[str, list[str]]]) -> list[list[str]]:
     return [cells for _, cells in rows if cells]
 
 
-def _broken(name: str) -> list[str]:
-    """A name in lines that leave room for the numbers."""
-    if _columns_of(name) <= _WIDEST_NAME:
+def broken(name: str, widest: int, indent: str = "") -> list[str]:
+    """A name in lines of so many columns, broken between its words if that will do."""
+    if _columns_of(name) <= widest:
         return [name]
     lines = [""]
-    for word in re.split(r"(?<=[\s,;_])", name):
-        for part in [word] if _columns_of(word) <= _WIDEST_NAME - 2 else word:
-            if _columns_of(lines[-1] + part) > _WIDEST_NAME:
-                lines.append("  ")
+    for word in re.split(r"(?<=[\s,;_=/-])|(?=\[)", name):
+        for part in [word] if _columns_of(indent + word) <= widest else word:
+            if _columns_of(lines[-1] + part.rstrip()) > widest:
+                lines.append(indent)
             lines[-1] += part
-    return lines
+    return [line.rstrip() for line in lines]
 
 
 def _columns_of(text: str) -> int:

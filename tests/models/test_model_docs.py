@@ -18,6 +18,9 @@ def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out
     assert "age clamped to [0, 120], then scaled from [0, 120] to [-1, 1]" in printed
     assert "x shrunk to a length of at most 1.5" in printed
+    for name in ("age", "region=1", "region=2"):
+        assert f"\ncoefficients[{name}] " in printed
+        assert f"`coefficients[{name}]`" in PAGE
 
 
 @pytest.mark.parametrize("name", models.__all__)

@@ -25,7 +25,7 @@ DRAWN = '<svg class="bar"><i>x</i></svg>'
 ANY = st.text(st.characters(exclude_categories=()), min_size=1, max_size=40)
 """Every sign, halves of surrogate pairs and control characters too."""
 
-VOID = {"meta", "link", "img", "rect"}
+VOID = {"meta", "link", "img", "rect", "wbr"}
 
 
 class Page(HTMLParser):
@@ -36,12 +36,14 @@ class Page(HTMLParser):
         self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.words: list[str] = []
         self._open: list[str] = []
+        self._goes_on = False
         self.feed(text)
         self.close()
         assert self._open == []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append((tag, dict(attrs)))
+        self._goes_on = tag == "wbr"  # a word may be broken here, but it is one
         if tag not in VOID:
             self._open.append(tag)
 
@@ -53,7 +55,9 @@ class Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if not self._open or self._open[-1] not in ("script", "style"):
-            self.words.append(data)
+            before = self.words.pop() if self._goes_on else ""
+            self.words.append(before + data)
+        self._goes_on = False
 
     def all(self, tag: str) -> list[dict[str, str | None]]:
         return [attributes for name, attributes in self.tags if name == tag]

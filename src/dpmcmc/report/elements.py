@@ -115,7 +115,7 @@ def table(
         first, *rest = row
         cells = "".join(f"<td>{_cell(cell)}</td>" for cell in rest)
         lines.append(
-            f'<tr{_class(mark)}><th scope="row">{escape(first)}</th>{cells}</tr>'
+            f'<tr{_class(mark)}><th scope="row">{_name(first)}</th>{cells}</tr>'
         )
     return (
         '<div class="scroll" tabindex="0" role="region" '
@@ -189,6 +189,11 @@ def several(names: Sequence[str]) -> str:
 
 def _cell(text: str) -> str:
     return text if isinstance(text, Bar) else escape(text)
+
+
+def _name(text: str) -> str:
+    """A name that may be broken before its place: coefficients, then [age]."""
+    return escape(text).replace("[", "<wbr>[")
 
 
 def _class(kind: str) -> str:

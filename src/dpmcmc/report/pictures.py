@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pictures of posteriors: densities and traces, with the guarantee in the caption."""
 
-import textwrap
 from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
@@ -14,7 +13,7 @@ from dpmcmc.errors import InputError
 from dpmcmc.labels import titles_of
 from dpmcmc.posterior import Posterior
 from dpmcmc.statement import Statement
-from dpmcmc.summary import shapes_of_draws
+from dpmcmc.summary import broken, shapes_of_draws
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,7 +26,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 ALARM = "#B00020"
 _MOST_ROWS = 12
 _LONGEST_LINE, _MOST_LINES = 22, 3
-"""Characters in a line of a title, and lines, that fit beside a picture."""
+"""Columns of a line of a title, and lines, that fit beside a picture."""
 
 
 def plot_posterior(
@@ -102,7 +101,7 @@ def _coordinates(posterior: Posterior) -> list[tuple[str, str, tuple[int, ...]]]
 
 def _fitting(title: str) -> str:
     """A title in lines that fit beside one picture; what is too long is cut off."""
-    lines = textwrap.wrap(title, _LONGEST_LINE)
+    lines = broken(title, _LONGEST_LINE)
     if len(lines) > _MOST_LINES:
         lines = [*lines[: _MOST_LINES - 1], lines[_MOST_LINES - 1][:-1] + "…"]
     return "\n".join(lines)
