@@ -175,6 +175,25 @@ def test_it_says_what_it_does() -> None:
     assert Preparation(Clamp(0, 1)).describe() == ("each record clamped to [0, 1]",)
 
 
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [
+        (math.log(5000), "≈8.51719"),
+        (-1 / 3, "≈-0.333333"),
+        (99_999.99, "99999.99"),
+        (123_456.789, "123456.789"),
+        (1_234_567_891.0, "1234567891"),
+        (0.1 + 0.2, "0.3"),
+        (2.5e-7, "2.5e-07"),
+        (1e300, "1e+300"),
+    ],
+)
+def test_a_number_with_many_decimals_is_rounded_and_says_so(
+    number: float, shown: str
+) -> None:
+    assert Clamp(number, 1e301).describe() == f"clamped to [{shown}, 1e+301]"
+
+
 def test_the_example_of_the_docstring() -> None:
     assert doctest.testmod(dpmcmc.preparation.declaration).failed == 0
 

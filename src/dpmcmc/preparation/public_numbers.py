@@ -87,7 +87,13 @@ def show_range(low: Any, high: Any) -> str:
 
 
 def show(value: Any) -> str:
-    """Show a public number with all the digits that matter, or several."""
+    """Show a public number, or several.
+
+    One with more than nine digits, as a logarithm has, is rounded to six, after ≈.
+    """
     if np.ndim(value):
         return ", ".join(show(part) for part in value)
-    return f"{float(value):.12g}"
+    number = float(value)
+    whole = f"{number:.12g}"
+    is_long = not number.is_integer() and float(f"{number:.9g}") != float(whole)
+    return f"≈{number:.6g}" if is_long else whole
