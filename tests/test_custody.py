@@ -13,6 +13,7 @@ from dp_accounting.dp_event import DpEvent, SelfComposedDpEvent
 import dpmcmc
 from dpmcmc import (
     ControlVariates,
+    InputError,
     Posterior,
     RandomWalk,
     Statement,
@@ -24,6 +25,8 @@ from dpmcmc.accounting.registry import flatten
 from dpmcmc.custody import Arrays
 from dpmcmc.private import acceptance, gradients
 from dpmcmc.proposals import Adaptive
+from dpmcmc.rehearsal import Chosen
+from dpmcmc.rehearsal.shares import Split
 from dpmcmc.variational import Start
 
 RECORDS = np.random.default_rng(3).normal(1.0, 1.0, 400)
@@ -296,11 +299,12 @@ def test_one_call_reserves_every_way_and_takes_up_its_choice() -> None:
     custodian = Custodian(dies_at="keep chunk-000003")
     with pytest.raises(Killed):
         run(custodian, **told)
-    way = str(custodian.parts["choice"]["way"])
+    kept = Chosen.of_arrays(custodian.parts["choice"])
     assert len(custodian.totals) > 1
     posterior = run(custodian, **told)
     said = " ".join(posterior.settings["choice"].split())
-    assert said.startswith(f"Way: {way}; as chosen before")
+    assert said.startswith(f"Way: {kept.name}; as chosen before")
+    assert kept.words in said
     # what was rehearsed before is not said to be blind now, and the other way round
     assert ("chosen without a rehearsal" in posterior.statement.text) == bool(
         custodian.parts["choice"]["blind"]
@@ -310,6 +314,45 @@ def test_one_call_reserves_every_way_and_takes_up_its_choice() -> None:
     assert "chosen without a rehearsal" not in again
     charged = all_of(custodian.charged.values())
     assert charged in [flatten(total) for total in custodian.totals]
+
+
+def broken_off_after_its_choice() -> Custodian:
+    custodian = Custodian(dies_at="charge control")
+    with pytest.raises(Killed):
+        run(custodian, clip="", proposal="")
+    return custodian
+
+
+def test_a_run_goes_on_with_all_that_was_chosen() -> None:
+    """Share, part and bound are those that were kept, as plain arrays."""
+    custodian = broken_off_after_its_choice()
+    chosen = Chosen("control variates", Split(0.75, 0.3, 6.0))
+    custodian.parts["choice"] = {**chosen.as_arrays(), "blind": np.array(False)}
+    posterior = run(custodian, clip="", proposal="")
+    said = " ".join(posterior.settings["choice"].split())
+    assert said.startswith("Way: control variates; as chosen before")
+    assert chosen.words in said
+    assert "the gradient is longer than 6 or" in posterior.statement.text
+    charged = all_of(custodian.charged.values())
+    assert charged in [flatten(total) for total in custodian.totals]
+
+
+@pytest.mark.parametrize(
+    ("kept", "words"),
+    [
+        ({"way": np.array("shrinking"), "blind": np.array(True)}, "another version"),
+        (Chosen("by hand").as_arrays(), "'by hand', which is no way for this model"),
+    ],
+)
+def test_a_choice_that_cannot_be_taken_up_is_refused(
+    kept: dict[str, np.ndarray], words: str
+) -> None:
+    custodian = broken_off_after_its_choice()
+    custodian.parts["choice"] = kept
+    charged = dict(custodian.charged)
+    with pytest.raises(InputError, match=words):
+        run(custodian, clip="", proposal="")
+    assert custodian.charged == charged
 
 
 def test_ctrl_c_returns_the_draws_made_so_far() -> None:

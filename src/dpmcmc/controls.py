@@ -19,6 +19,7 @@ from dpmcmc.errors import InputError
 from dpmcmc.loop import with_start
 from dpmcmc.model import Model
 from dpmcmc.private import FullData, Minibatch, Records, Tape
+from dpmcmc.progress import Bar, steps_bar
 from dpmcmc.relevance import told_coordinates
 from dpmcmc.run import Run
 from dpmcmc.surrogates import (
@@ -55,6 +56,8 @@ few bits that follow are not trusted to make up for it."""
 _REACH = 0.7
 """How far a round may move, in units of what one record tells: by then a record's
 log-likelihood has changed by about so much, and its curvature is another."""
+
+_NOT_PRIVATE = " (NOT PRIVATE)"
 
 Control = ControlVariates | SufficientStatistics
 """What a user may release once for all steps."""
@@ -179,22 +182,27 @@ def release_control(
         kept = _kept(plan, custody)
         centre, covariance, totals = found.mean, found.covariance, []
         reach = _REACH * math.sqrt(tempered)
-        for number, stage in enumerate(plan.stages):
-            latest = release(
-                run.model,
-                run.records,
-                stage,
-                _fitting_tape(seed, is_private, number),
-                centre=centre,
-                covariance=covariance,
-                tempered=tempered,
-                dtype=run.dtype,
-                devices=run.devices,
-                released=None if kept is None else kept[number],
-                progress=progress,
-            )
-            centre, covariance = latest.part_way(reach), latest.covariance
-            totals.append(latest.total)
+        rounds = plan.settings.rounds
+        label = "Control variates" + _NOT_PRIVATE * (not is_private)
+        with _records_bar(rounds * plan.records, label, progress, kept) as done:
+            for number, stage in enumerate(plan.stages):
+                if rounds > 1:
+                    done.say(f"{label}, round {number + 1} of {rounds}")
+                latest = release(
+                    run.model,
+                    run.records,
+                    stage,
+                    _fitting_tape(seed, is_private, number),
+                    centre=centre,
+                    covariance=covariance,
+                    tempered=tempered,
+                    dtype=run.dtype,
+                    devices=run.devices,
+                    released=None if kept is None else kept[number],
+                    done=done,
+                )
+                centre, covariance = latest.part_way(reach), latest.covariance
+                totals.append(latest.total)
         if kept is None:
             custody.keep("control", {"total": np.stack(totals)})
         _warn_if_far(latest.distance, tempered)
@@ -226,19 +234,28 @@ def release_sums(
     ``custody.charge`` has returned for it, and none at all if it was kept.
     """
     kept = _kept(plan, custody)
-    sums = release_statistics(
-        run.model,
-        run.records,
-        plan,
-        _fitting_tape(seed, is_private),
-        tempered=tempered,
-        dtype=run.dtype,
-        devices=run.devices,
-        released=kept,
-        progress=progress,
-    )
+    label = "Statistics" + _NOT_PRIVATE * (not is_private)
+    with _records_bar(plan.records, label, progress, kept) as done:
+        sums = release_statistics(
+            run.model,
+            run.records,
+            plan,
+            _fitting_tape(seed, is_private),
+            tempered=tempered,
+            dtype=run.dtype,
+            devices=run.devices,
+            released=kept,
+            done=done,
+        )
     _keep(sums, kept, custody)
     return sums
+
+
+def _records_bar(
+    total: int, label: str, progress: bool, kept: np.ndarray | None
+) -> contextlib.AbstractContextManager[Bar]:
+    """A bar of records that are added up; none where nothing new is released."""
+    return steps_bar(total, label, progress and kept is None, " records")
 
 
 def _kept(plan: ControlPlan, custody: Custody) -> np.ndarray | None:

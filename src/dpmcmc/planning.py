@@ -20,6 +20,7 @@ from dpmcmc.accounting import (
     most_steps,
 )
 from dpmcmc.accounting.paper import paper_epsilon, paper_steps
+from dpmcmc.aligned import aligned, filled
 
 __all__ = ["TESTS", "Plan", "Row", "plan"]
 
@@ -149,15 +150,13 @@ class Plan:
 
     def table(self) -> str:
         """Return the plan as aligned text."""
-        lines = list(self._head())
+        lines = [filled(line) for line in self._head()]
         entries = [("accountant", "ε", "")]
         entries += [
             (row.accountant, _shown(row.epsilon), row.note) for row in self.rows
         ]
         entries.append(("certified", _shown(self.epsilon), f"by {self.accountant}"))
-        name = max(len(entry[0]) for entry in entries)
-        number = max(len(entry[1]) for entry in entries)
-        lines += [f"{a:<{name}}  {e:>{number}}  {n}".rstrip() for a, e, n in entries]
+        lines += aligned(entries, right=(1,), broken=(2,))
         return "\n".join([*lines, *self._foot()])
 
     def curve(self, steps: Sequence[int]) -> list[tuple[int, float, float]]:

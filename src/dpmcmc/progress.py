@@ -1,17 +1,57 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""The progress bar of a run: steps done, steps a second, time left."""
+"""The progress bar of anything that takes long: how much is done, and time left.
 
-from collections.abc import Callable, Iterator
+A bar shows public numbers alone: how many steps, ways or records there are, and how
+many of them are done.
+"""
+
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from tqdm.auto import tqdm
 
-__all__ = ["steps_bar"]
+__all__ = ["Bar", "steps_bar"]
+
+
+class Bar:
+    """A bar that is shown: call it with each number done."""
+
+    def __init__(self, bar: Any) -> None:
+        self._bar = bar
+
+    def __call__(self, done: int) -> None:
+        """Move by so many."""
+        self._bar.update(done)
+
+    def say(self, label: str) -> None:
+        """Show another label: what is under way now."""
+        self._bar.set_description_str(label)
+
+    def expect(self, total: int) -> None:
+        """Set how many there are, where it was not known before."""
+        self._bar.total = total
+        self._bar.refresh()
 
 
 @contextmanager
-def steps_bar(total: int, label: str, shown: bool) -> Iterator[Callable[[int], object]]:
-    """Show a bar of ``total`` steps; call what it yields with each number done."""
-    with tqdm(total=total, desc=label, unit=" steps", disable=not shown) as bar:
-        yield bar.update
+def steps_bar(
+    total: int | None, label: str, shown: bool, unit: str = " steps"
+) -> Iterator[Bar]:
+    """Show a bar of ``total`` steps; call what it yields with each number done.
+
+    Parameters
+    ----------
+    total
+        How many there are; None if that is not known yet.
+    label
+        What is done. A bar that was given other labels ends with this one.
+    shown
+        Whether it is shown at all.
+    unit
+        What is counted, as it stands behind a number.
+    """
+    with tqdm(total=total, desc=label, unit=unit, disable=not shown) as bar:
+        yield Bar(bar)
+        bar.set_description_str(label)

@@ -6,6 +6,7 @@ import functools
 import io
 import json
 import sqlite3
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from small_jobs import MODEL, RECORDS, entries
 
 from dpmcmc.files import RunFolder
 from dpmcmc.ledger import Ledger
+from dpmcmc.rehearsal import Choice, Chosen
+from dpmcmc.rehearsal.shares import Split
 
 TABLE = "sample model.py:model --data people.csv"
 HOW = "--delta 1e-6 --clip 0.01 --steps 20 --chunk 4 --scale 0.3"
@@ -281,8 +284,52 @@ def test_a_rehearsal_on_simulated_records(dpmcmc: Command, folder: Path) -> None
     assert said.code == 0
     values = json.loads(said.out)
     assert values["way"] in [one["name"] for one in values["trials"]]
+    assert values["tried"] == [one["name"] for one in values["trials"]]
     assert any(one["usable"] for one in values["trials"])
     assert (folder / "p.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("is_terminal", "more", "shown"),
+    [(True, "", True), (True, "--json", False), (False, "", False)],
+)
+def test_a_rehearsal_shows_bars_on_a_terminal_alone(
+    dpmcmc: Command,
+    monkeypatch: pytest.MonkeyPatch,
+    is_terminal: bool,
+    more: str,
+    shown: bool,
+) -> None:
+    """And whatever is shown, what is printed is the choice."""
+    chosen = Chosen("control variates", Split(0.95, 0.15, 5.0), 312.0)
+    choice = Choice(chosen, {}, ("control variates",), "it is good", None)
+    told: list[bool] = []
+
+    def rehearsed(*_: object, progress: bool, **__: object) -> Choice:
+        told.append(progress)
+        return choice
+
+    monkeypatch.setattr("dpmcmc.workflow.rehearse", rehearsed)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)
+    said = dpmcmc(f"rehearse a.py:b --epsilon 1 --delta 1e-6 {more}")
+    assert told == [shown]
+    assert said.err == ""
+    if not more:
+        assert said.out == f"{choice}\n"
+        return
+    assert json.loads(said.out) == {
+        "way": "control variates",
+        "chosen": {
+            "share": 0.95,
+            "hessian_part": 0.15,
+            "gradient_bound": 5.0,
+            "tempering": 312.0,
+        },
+        "words": chosen.words,
+        "reason": "it is good",
+        "tried": ["control variates"],
+        "trials": [],
+    }
 
 
 def test_a_rehearsal_reads_no_record(dpmcmc: Command, folder: Path) -> None:

@@ -57,7 +57,7 @@ INNER_NAMES = {
     ),
     *("Evidence", "clip_to_grid", "sum_of_steps", "sums_of_steps", "chacha20_words"),
     *("draw_batches", "unseal"),
-    *("bounded_vectors", "rounded_normals", "_sum_of_vectors", "_ahead", "_source"),
+    *("bounded_vectors", "rounded_normals", "sum_of_vectors", "_ahead", "_source"),
 }
 
 
@@ -162,9 +162,6 @@ def test_only_ratios_are_added_up_in_the_boundary():
         ("acceptance.py", "_aligned", "prod"),  # of a shape
         ("batches.py", "_drawn", "sort"),  # of numbers of records, not of records
         ("batches.py", "_redraw", "sort"),
-        ("gradients.py", "_sum_of_vectors", "sum"),
-        ("gradients.py", "bounded_vectors", "sum"),  # over a record's coordinates
-        ("gradients.py", "total", "sum"),  # inside _sum_of_vectors
         ("laws.py", "mixture_bernoulli", "sum"),  # over the parts of a mixture
         ("predictors.py", "size", "prod"),  # of a shape
         ("ratios.py", "sum_of_steps", "sum"),
@@ -181,6 +178,9 @@ def test_only_ratios_are_added_up_in_the_boundary():
         ("taylor.py", "_lost", "sum"),
         ("taylor.py", "features", "@"),
         ("taylor.py", "along", "@"),
+        ("vectors.py", "sum_of_vectors", "sum"),
+        ("vectors.py", "bounded_vectors", "sum"),  # over a record's coordinates
+        ("vectors.py", "total", "sum"),  # inside sum_of_vectors
     ]
 
 

@@ -18,12 +18,12 @@ from programs import ENTRYWISE, inner_programs
 
 from dpmcmc.arithmetic import CLIP_STEPS
 from dpmcmc.model import Model
-from dpmcmc.private import NoisySums, Records, Tape, gradients
+from dpmcmc.private import NoisySums, Records, Tape, gradients, vectors
 from dpmcmc.private.batches import Sampling, draw_batches
 from dpmcmc.private.exact_normal import rounded_normals
-from dpmcmc.private.gradients import bounded_vectors
 from dpmcmc.private.records import Opened
 from dpmcmc.private.tape import Stream
+from dpmcmc.private.vectors import bounded_vectors
 from dpmcmc.variational.guides import GuideGradient, Points
 
 SIZE = 3
@@ -130,7 +130,7 @@ def exact_sum(records, dtype="float32"):
     with jax.enable_x64(True):
         batch = Opened(np.asarray(records, dtype), None)
         point = np.zeros(SIZE, dtype)
-        found = gradients._sum_of_vectors(LINEAR, Slope(), dtype, batch, point)
+        found = vectors.sum_of_vectors(LINEAR, Slope(), dtype, batch, point)
         assert found.dtype == jnp.int64
         return np.asarray(found)
 
@@ -182,6 +182,26 @@ def test_a_batch_of_everyone_needs_no_drawing():
     noise = rounded_normals(Tape.seeded(1), 0, SIZE, 5 * CLIP_STEPS)
     expected = (bounded(records).sum(axis=0) + noise) / CLIP_STEPS
     np.testing.assert_array_equal(sums_of(records, 9, 5.0).release(POINT), expected)
+
+
+@pytest.mark.parametrize("count", [15, 16, 17, 160, 1000])
+def test_whoever_is_told_of_progress_hears_of_shapes_alone(monkeypatch, count):
+    """The same numbers for any records; all of them once; the same sum leaves."""
+    monkeypatch.setattr(vectors, "_NUMBERS_AT_ONCE", 16 * SIZE)
+    monkeypatch.setattr(gradients, "_STRETCHES", 7)
+    vectors.sum_of_vectors.clear_cache()
+    usual = np.random.default_rng(8).normal(size=(count, SIZE))
+    heard = []
+    for records in (usual, np.resize(HOSTILE[np.float64], (count, SIZE))):
+        told = []
+        released = sums_of(records, count).release(POINT, told.append)
+        np.testing.assert_array_equal(released, sums_of(records, count).release(POINT))
+        heard.append(told)
+    vectors.sum_of_vectors.clear_cache()
+    assert heard[0] == heard[1]
+    assert sum(heard[0]) == count
+    assert len(heard[0]) == min(7, -(-count // 16))
+    assert min(heard[0]) > 0
 
 
 def test_the_noise_is_as_large_as_was_said():
@@ -353,7 +373,7 @@ def traced(full=True, dtype="float32"):
         measure = GuideGradient(unravel, 2, full)
 
         def total(batch, public):
-            return gradients._sum_of_vectors(model, measure, dtype, batch, public)
+            return vectors.sum_of_vectors(model, measure, dtype, batch, public)
 
         program = jax.make_jaxpr(total)(batch, public)
     flags = [True] * 2 + [False] * 3
@@ -372,8 +392,8 @@ def test_a_program_that_mixes_records_is_found(monkeypatch):
     def centred(vectors, present):
         return inner(vectors - jnp.mean(vectors, axis=0), present)
 
-    gradients._sum_of_vectors.clear_cache()
-    monkeypatch.setattr(gradients, "bounded_vectors", centred)
+    vectors.sum_of_vectors.clear_cache()
+    monkeypatch.setattr(vectors, "bounded_vectors", centred)
     with pytest.raises(AssertionError, match="summed as floats"):
         traced()
 
@@ -385,8 +405,8 @@ def test_a_program_that_scales_by_the_sum_is_found(monkeypatch):
         steps = inner(vectors, present)
         return steps // jnp.sum(present.astype(jnp.int64), dtype=jnp.int64)
 
-    gradients._sum_of_vectors.clear_cache()
-    monkeypatch.setattr(gradients, "bounded_vectors", scaled)
+    vectors.sum_of_vectors.clear_cache()
+    monkeypatch.setattr(vectors, "bounded_vectors", scaled)
     with pytest.raises(AssertionError, match="reads the sum of records"):
         traced()
-    gradients._sum_of_vectors.clear_cache()
+    vectors.sum_of_vectors.clear_cache()

@@ -19,8 +19,8 @@ from dpmcmc.private import (
     Residual,
     Tape,
     Taylor,
-    gradients,
     residual,
+    vectors,
 )
 from dpmcmc.private import chains as chains_module
 from dpmcmc.private.records import Opened
@@ -110,12 +110,12 @@ def test_blocks_add_up_to_the_whole(monkeypatch, count, has_missing):
     present = np.arange(count) % 5 > 0 if has_missing else None
     found = []
     for numbers in (2**20, 3 * 16):
-        monkeypatch.setattr(gradients, "_NUMBERS_AT_ONCE", numbers)
-        gradients._sum_of_vectors.clear_cache()
+        monkeypatch.setattr(vectors, "_NUMBERS_AT_ONCE", numbers)
+        vectors.sum_of_vectors.clear_cache()
         with jax.enable_x64(True):
             batch = Opened(jnp.asarray(rows), present)
-            total = gradients._sum_of_vectors(model, Itself(), "float64", batch, ())
+            total = vectors.sum_of_vectors(model, Itself(), "float64", batch, ())
         found.append(np.asarray(total))
-    gradients._sum_of_vectors.clear_cache()
+    vectors.sum_of_vectors.clear_cache()
     np.testing.assert_array_equal(*found)
     assert found[0].dtype == np.int64

@@ -82,9 +82,11 @@ def test_the_whole_call_stays_within_the_budget(posterior: Any) -> None:
     assert used <= start.epsilon
     left = np.nextafter(2.0 - start.epsilon, 0)
     left_delta = np.nextafter(1e-6 - start.delta, 0)
-    name = posterior.settings["choice"].splitlines()[0]
-    rounds = 3 if "in 3 rounds" in name else 1
-    share = float(name.partition(", share ")[2].partition(",")[0])
+    said = choice_of(posterior)
+    rounds = 3 if said.startswith("Way: control variates in 3 rounds") else 1
+    found = re.search(r"Control variates may cost (\d+)% of the ε", said)
+    assert found is not None
+    share = int(found[1]) / 100
     assert share in SHARES
     settings = ControlVariates(share=share, rounds=rounds)
     control = settings.plan(COUNT, 1, left_delta, left).event
@@ -125,9 +127,10 @@ def test_the_choice_is_kept_with_the_draws(posterior: Any) -> None:
     said = choice_of(posterior)
     assert said.startswith("Way: control variates")
     assert "; the best of 4 ways on simulated records" in said
-    assert re.search(
-        r"control variates in 3 rounds, share 0\.\d+, Hessian part 0\.\d+, c_g = ", said
-    )
+    assert re.search(r"shortened where it is longer than [\d.]+ times the usual", said)
+    assert re.search(r" 0\.\d+ of the length is for its Hessian and 0\.9", said)
+    assert "control variates in 3 rounds 4,000 2 " in said
+    assert max(map(len, posterior.settings["choice"].splitlines())) <= 88
     assert "model correction" in said
     assert "plain clipping" in said
 
@@ -141,7 +144,7 @@ def test_a_choice_can_be_made_without_a_record() -> None:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        choice = choose(MODEL, {"x": Shut()}, epsilon=2.0, delta=1e-6)
+        choice = choose(MODEL, {"x": Shut()}, epsilon=2.0, delta=1e-6, progress=False)
     assert choice.way in choice.tried
     assert choice.rehearsal is not None
     assert {trial.name for trial in choice.rehearsal.trials} == set(choice.tried)

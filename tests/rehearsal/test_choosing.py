@@ -9,17 +9,19 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from dpmcmc import ControlVariates, Preparation, models
+from dpmcmc import ControlVariates, InputError, Preparation, models
 from dpmcmc.posterior import Posterior
 from dpmcmc.preparation import Clamp, OneHot, Scale, Stack
 from dpmcmc.private import Records
-from dpmcmc.rehearsal import Rehearsal, Trial, automatic
+from dpmcmc.rehearsal import Choice, Chosen, Rehearsal, Trial, automatic
 from dpmcmc.rehearsal.advice import advice_on, best_trial
 from dpmcmc.rehearsal.declared import covariates_for, within_bounds
 from dpmcmc.rehearsal.screening import Task
 from dpmcmc.rehearsal.shares import Split
-from dpmcmc.rehearsal.ways import SHARES, named, way_of, with_share, with_shares
+from dpmcmc.rehearsal.ways import SHARES, way_of, with_shares
 from dpmcmc.variational import Start
 
 DELTA = 1e-6
@@ -65,16 +67,61 @@ def test_columns_without_declared_bounds_cannot_be_drawn() -> None:
     assert covariates_for(model, shapes, model.initial, None)[2] is not None
 
 
-def test_a_name_says_how_the_budget_is_shared() -> None:
+SPLIT = Split(share=0.95, part=0.15, bound=2.5)
+
+
+def test_a_way_has_what_was_chosen_about_it() -> None:
     ways = {"control variates": {"control": ControlVariates(share=0.9)}}
-    name = named("control variates", Split(share=0.95, part=0.15, bound=2.5))
-    assert name == "control variates, share 0.95, Hessian part 0.15, c_g = 2.5√d"
-    assert way_of(ways, name) == {
+    assert way_of(ways, "control variates", SPLIT) == {
         "control": ControlVariates(share=0.95, hessian_part=0.15, gradient_bound=2.5)
     }
-    alone = with_share("control variates", 0.75)
-    assert way_of(ways, alone) == {"control": ControlVariates(share=0.75)}
-    assert way_of(ways, "control variates") == ways["control variates"]
+    assert way_of(ways, "control variates", None) == ways["control variates"]
+
+
+def test_what_was_chosen_is_said_in_words() -> None:
+    chosen = Chosen("control variates in 3 rounds", SPLIT, 312.0)
+    choice = Choice(chosen, {}, ("a", "b"), "the best of 2 ways", None)
+    assert choice.way == "control variates in 3 rounds"
+    first, *rest = str(choice).splitlines()
+    assert first == "Way: control variates in 3 rounds; the best of 2 ways."
+    assert max(map(len, rest)) <= 88
+    assert " ".join(rest) == (
+        "Control variates may cost 95% of the ε that the start leaves, by themselves; "
+        "bits have the rest. A record's gradient is shortened where it is longer than "
+        "2.5 times the usual length. Of what a record adds to the released sum, 0.15 "
+        "of the length is for its Hessian and 0.99 for its gradient: the less, the "
+        "more noise is on it. The likelihood is tempered, to count for 312 records."
+    )
+    plain = Choice(Chosen("shrinking"), {}, ("a",), "it is there", None)
+    assert str(plain) == "Way: shrinking; it is there."
+
+
+NUMBERS = st.floats(1e-3, 1e6)
+
+
+@given(
+    name=st.text(max_size=60),
+    split=st.none() | st.builds(Split, NUMBERS, st.floats(0.001, 0.999), NUMBERS),
+    tempering=st.none() | st.floats(1, 1e12),
+)
+def test_what_was_chosen_is_kept_as_arrays(
+    name: str, split: Split | None, tempering: float | None
+) -> None:
+    name = name.rstrip("\0")  # arrays of text end there
+    chosen = Chosen(name, split, tempering)
+    again = Chosen.of_arrays(chosen.as_arrays())
+    assert again == chosen
+    assert type(again.split) is type(split)
+    assert again.words == chosen.words
+
+
+def test_a_choice_that_another_version_kept_is_refused() -> None:
+    old = {
+        "way": np.array("control variates, share 0.95, Hessian part 0.15, c_g = 5√d"),
+        "blind": np.array(False),
+    }
+    with pytest.raises(InputError, match="begun with another version of dpmcmc"):
+        Chosen.of_arrays(old)
 
 
 def test_every_share_of_control_variates_is_listed() -> None:
@@ -83,9 +130,10 @@ def test_every_share_of_control_variates_is_listed() -> None:
         "control variates": {"control": ControlVariates(share=0.9)},
         "plain clipping": {"steps": 10},
     }
-    listed: dict[str, Any] = with_shares(ways)
-    assert listed.pop("plain clipping") == ways["plain clipping"]
+    listed: dict[Any, Any] = with_shares(ways)
+    assert listed.pop(("plain clipping", None)) == ways["plain clipping"]
     assert [way["control"].share for way in listed.values()] == list(SHARES)
+    assert list(listed) == [("control variates", share) for share in SHARES]
 
 
 def trial(off: float) -> Trial:
@@ -93,11 +141,11 @@ def trial(off: float) -> Trial:
 
 
 @pytest.mark.parametrize(
-    ("cooler", "way"),
-    [(0.2, "control variates, tempered to 312"), (3.0, "control variates")],
+    ("cooler", "tempered"),
+    [(0.2, 312.0), (3.0, None)],
 )
 def test_it_tempers_only_if_needed_and_says_so(
-    monkeypatch: pytest.MonkeyPatch, cooler: float, way: str
+    monkeypatch: pytest.MonkeyPatch, cooler: float, tempered: float | None
 ) -> None:
     """Four deviations off ask for a 64th of the records; half of it, to be safe."""
     model = models.two_component_mixture((-100.0, 100.0))
@@ -116,18 +164,22 @@ def test_it_tempers_only_if_needed_and_says_so(
 
     monkeypatch.setattr(automatic, "_rehearsed", rehearsed)
     monkeypatch.setattr(
-        automatic, "screened", lambda task, *_: (tuple(task.ways), nothing)
+        automatic, "screened", lambda *_: ({"control variates": SPLIT}, nothing)
     )
     start = Start(model.initial, np.eye(2), 0.1, 1e-7, "a start")
     with pytest.warns(UserWarning, match="does not buy a usable posterior"):
         choice = automatic._choose(task, start, None)
     assert told == [None, 312.0]
-    assert choice.way == way
-    assert choice.settings.get("tempering") == (312.0 if "tempered" in way else None)
-    assert ("So it runs" in str(choice)) == ("tempered" in way)
-    if "tempered" in way:
-        chosen = automatic._told(task, way, start)
-        assert chosen == choice.settings
+    assert choice.way == "control variates"
+    assert choice.chosen == Chosen("control variates", SPLIT, tempered)
+    assert choice.settings.get("tempering") == tempered
+    assert choice.settings["control"].gradient_bound == SPLIT.bound
+    said = " ".join(str(choice).split())
+    words = "So it runs control variates, tempered to 312 of 40,000 records"
+    assert (words in said) == (tempered is not None)
+    assert ("tempered, to count for 312 records" in said) == (tempered is not None)
+    kept = Chosen.of_arrays(choice.chosen.as_arrays())
+    assert automatic._told(task, kept, start) == choice.settings
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rehearsals: simulated records, the same private run, and honest numbers about it."""
 
+import math
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from dpmcmc import InputError, Model, RandomWalk, models, rehearse
@@ -76,6 +79,50 @@ def test_the_table_lines_up(rehearsal: Rehearsal) -> None:
         "accepted",
         "clipped",
     ]
+
+
+WILD = st.floats(0, 1e300) | st.sampled_from([math.nan, math.inf])
+
+
+@given(
+    st.lists(
+        st.builds(
+            Trial,
+            name=st.text(max_size=200),
+            steps=st.integers(1, 10**12),
+            epsilon=st.floats(0, 1e300),
+            off=st.lists(WILD, min_size=1, max_size=3).map(np.array),
+            sd_ratio=st.lists(WILD, min_size=1, max_size=3).map(np.array),
+            ess=st.floats(0, 1e12) | st.just(math.nan),
+            accepted=st.floats(0, 1),
+            clipped=st.none() | st.floats(0, 1),
+        ),
+        min_size=1,
+        max_size=4,
+    ),
+    st.none() | st.floats(1, 1e12),
+)
+def test_no_line_is_too_wide(trials: list[Trial], tempering: float | None) -> None:
+    """Whatever ways are called, and whatever came of them."""
+    nothing: Any = None
+    text = str(Rehearsal(10**12, tuple(trials), nothing, tempering))
+    lines = text.split("\n")
+    assert max(map(len, lines)) <= 88
+    shown = "".join("".join(lines).split())
+    for trial in trials:
+        assert f"{trial.accepted:.0%}" in shown
+
+
+def test_a_long_name_is_broken_and_none_is_lost() -> None:
+    long = "a walk whose clip was chosen by what the survey of the year before had said"
+    one = np.ones(1)
+    trials = tuple(
+        Trial(name, 1000, 1.0, one, one, 9.0, 0.2, None) for name in ("short", long)
+    )
+    lines = str(Rehearsal(10, trials, None)).splitlines()[2:-2]  # type: ignore[arg-type]
+    assert len(lines) > 3
+    assert " ".join(line.partition("  ")[0] for line in lines[2:]) == long
+    assert {len(line) for line in lines[:3]} == {max(map(len, lines))}
 
 
 def test_the_best_way_has_the_smallest_median_error() -> None:

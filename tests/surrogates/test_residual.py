@@ -16,7 +16,7 @@ from settings_of_tests import (
 )
 
 from dpmcmc.arithmetic import CLIP_STEPS
-from dpmcmc.private import Listed, Residual, Taylor, gradients, residual
+from dpmcmc.private import Listed, Residual, Taylor, residual, vectors
 from dpmcmc.private.records import Opened
 from dpmcmc.surrogates.release import _ITSELF, _VectorOf
 
@@ -37,7 +37,7 @@ def integers(model, taylor, records, dtype="float64"):
         with np.errstate(all="ignore"):
             arrays = {k: jnp.asarray(v.astype(dtype)) for k, v in records.items()}
         batch = Opened(arrays, None)
-        return np.asarray(gradients._sum_of_vectors(asked, _ITSELF, dtype, batch, ()))
+        return np.asarray(vectors.sum_of_vectors(asked, _ITSELF, dtype, batch, ()))
 
 
 def squared(vector):
@@ -81,7 +81,7 @@ def rows_of(model, taylor, records, dtype):
                 return taylor.released(model.log_likelihood, record)
 
         present = jnp.ones(len(arrays["y"]), bool)
-        return gradients.bounded_vectors(jax.vmap(released)(arrays), present)
+        return vectors.bounded_vectors(jax.vmap(released)(arrays), present)
 
     with jax.enable_x64(True), np.errstate(all="ignore"):
         return np.asarray(

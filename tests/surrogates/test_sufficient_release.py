@@ -14,7 +14,7 @@ from families import FAMILIES, HOSTILE, records_of
 from dpmcmc import InputError, Model, Statistics, SufficientStatistics
 from dpmcmc.accounting import certify_delta
 from dpmcmc.arithmetic import CLIP_STEPS
-from dpmcmc.private import Records, Tape, gradients
+from dpmcmc.private import Records, Tape, vectors
 from dpmcmc.private.records import Opened
 from dpmcmc.surrogates import StatisticsPlan, release_statistics
 from dpmcmc.surrogates.sums import _itself, _UnitOf
@@ -32,7 +32,7 @@ def integers(asked, records, dtype="float64"):
     with jax.enable_x64(True), np.errstate(all="ignore"):
         arrays = {k: jnp.asarray(v.astype(dtype)) for k, v in records.items()}
         batch = Opened(arrays, None)
-        return np.asarray(gradients._sum_of_vectors(asked, _itself, dtype, batch, ()))
+        return np.asarray(vectors.sum_of_vectors(asked, _itself, dtype, batch, ()))
 
 
 def squared(vector):

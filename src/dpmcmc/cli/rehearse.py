@@ -48,8 +48,6 @@ def add(commands: Commands) -> None:
 def _rehearse(chosen: argparse.Namespace) -> int:
     from dpmcmc.workflow import rehearse  # noqa: PLC0415 - slow to import
 
-    if sys.stderr.isatty() and not chosen.json:
-        print("Rehearsing on simulated records: a minute or more …", file=sys.stderr)
     choice = rehearse(
         chosen.model,
         records=chosen.records,
@@ -59,6 +57,7 @@ def _rehearse(chosen: argparse.Namespace) -> int:
         columns=columns_of(chosen),
         levels=levels_of(chosen),
         bounds=bounds_of(chosen),
+        progress=sys.stderr.isatty() and not chosen.json,
     )
     if chosen.json:
         show_json(_values(choice))
@@ -83,10 +82,23 @@ def _fitted(line: str) -> str:
     return textwrap.fill(line, 88, subsequent_indent="  ") if line[88:] else line
 
 
+def _chosen(choice: Any) -> dict[str, float | None]:
+    """What was chosen about the way; None for what was not."""
+    share, part, bound = choice.chosen.split or (None, None, None)
+    return {
+        "share": share,
+        "hessian_part": part,
+        "gradient_bound": bound,
+        "tempering": choice.chosen.tempering,
+    }
+
+
 def _values(choice: Any) -> dict[str, Any]:
     trials = () if choice.rehearsal is None else choice.rehearsal.trials
     return {
         "way": choice.way,
+        "chosen": _chosen(choice),
+        "words": choice.chosen.words,
         "reason": choice.reason,
         "tried": list(choice.tried),
         "trials": [

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
 
+from dpmcmc.aligned import aligned, filled
 from dpmcmc.ledger.accounts import Account, Run, percent
 from dpmcmc.ledger.entries import Head
 
@@ -75,11 +76,15 @@ class Overview:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.dataset}: {self.records:,} records, ε = {self.epsilon:g}, "
-            f"δ = {self.delta:g}",
-            f"Registered {self.time[:10]} by {self.registrar}; may be spent by "
-            f"{', '.join(self.spenders)}.",
-            *([f"Note: {self.note}"] if self.note else []),
+            filled(
+                f"{self.dataset}: {self.records:,} records, ε = {self.epsilon:g}, "
+                f"δ = {self.delta:g}"
+            ),
+            filled(
+                f"Registered {self.time[:10]} by {self.registrar}; may be spent by "
+                f"{', '.join(self.spenders)}."
+            ),
+            *([filled(f"Note: {self.note}")] if self.note else []),
             "",
             f"  spent     {_shown(self.spent):>8}",
             f"  reserved  {_shown(self.reserved):>8}",
@@ -87,8 +92,10 @@ class Overview:
             "",
             *_table(self.runs),
             "",
-            "Whatever is asked next, everything together stays "
-            f"(ε = {self.epsilon:g}, δ = {self.delta:g})-private.",
+            filled(
+                "Whatever is asked next, everything together stays "
+                f"(ε = {self.epsilon:g}, δ = {self.delta:g})-private."
+            ),
         ]
         return "\n".join(lines)
 
@@ -144,14 +151,7 @@ def _table(runs: tuple[RunView, ...]) -> list[str]:
         )
         for view in runs
     ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.rjust(width) if place in (4, 5) else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
+    return aligned(rows, right=(4, 5), broken=(2, 6))
 
 
 def _shown(share: float) -> str:

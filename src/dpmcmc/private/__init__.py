@@ -11,7 +11,7 @@ from dpmcmc.private.acceptance import FullData, Minibatch, Test
 from dpmcmc.private.chains import Chains, Released
 from dpmcmc.private.clipping import Centred, Restored, Shrunk
 from dpmcmc.private.gaussian import BatchDecision, Noise
-from dpmcmc.private.gradients import Measure, NoisySums
+from dpmcmc.private.gradients import NoisySums
 from dpmcmc.private.influence import PLAIN, Influence
 from dpmcmc.private.laws import Mixture
 from dpmcmc.private.ratios import Grid
@@ -22,6 +22,7 @@ from dpmcmc.private.shifted import Shifted
 from dpmcmc.private.sufficient import Told, Unexplained, unit_statistics
 from dpmcmc.private.tape import Tape
 from dpmcmc.private.taylor import Taylor
+from dpmcmc.private.vectors import Measure
 
 __all__ = [
     "PLAIN",

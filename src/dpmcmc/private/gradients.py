@@ -2,18 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Noisy sums over batches: one record, one bounded vector; exact sums, exact noise.
 
-A record's vector is whatever a public function makes of its log-likelihood, such as a
-gradient. It is clipped in length, put on a grid of whole numbers, and its length is
-checked once more on the whole numbers, so that no rounding of floats can make one
-record count for more than it may. The sum of a batch leaves with normal noise on it,
-and only so.
+The sum of a batch leaves with normal noise on it, and only so.
 """
 
 import itertools
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 import jax
 import jax.numpy as jnp
@@ -27,15 +23,12 @@ from dpmcmc.private.exact_normal import rounded_normals
 from dpmcmc.private.laws import normal
 from dpmcmc.private.records import Opened, Records, open_on_host
 from dpmcmc.private.tape import Stream, Tape
-from dpmcmc.tracing import as_float, is_double
+from dpmcmc.private.vectors import Measure, rows_at_once, sum_of_vectors
 
-__all__ = ["Measure", "NoisySums", "bounded_vectors"]
+__all__ = ["NoisySums"]
 
 _CHAIN = 2**64 - 1
 """The number by which batches are drawn here; no chain of a run has it."""
-
-_MARGIN = 1 - 2.0**-40
-"""Length to which vectors are clipped: rounding must not take them beyond 1."""
 
 _RECORDS_AT_ONCE = 2**18
 """Most records drawn and looked up at once: enough to hide the cost of each call."""
@@ -43,21 +36,13 @@ _RECORDS_AT_ONCE = 2**18
 _BYTES_AT_ONCE = 2**26
 """Memory for what is looked up at once, however wide a record is."""
 
-_NUMBERS_AT_ONCE = 2**20
-"""Coordinates of vectors held at once while they are added, whatever the batch."""
+_STRETCHES = 50
+"""Most times that it is told how many records were added."""
 
-_MOST_COORDINATES = 2**20
 _MOST_NOISE = 2.0**30
 
-
-class Measure(Protocol):
-    """What a record is asked: a vector from its log-likelihood. Frozen and hashable."""
-
-    def __call__(
-        self, log_likelihood: Callable[[Any], jax.Array], public: Any
-    ) -> jax.Array:
-        """Return the vector, in units in which its length should be at most 1."""
-        ...
+Done = Callable[[int], object]
+"""Is told how many more records were added: numbers that follow from shapes alone."""
 
 
 class NoisySums:
@@ -104,7 +89,7 @@ class NoisySums:
             is_whole = batch == len(records)
             self._source = jax.device_put(source, device) if is_whole else source
 
-    def release(self, public: Any) -> np.ndarray:
+    def release(self, public: Any, done: Done | None = None) -> np.ndarray:
         """Release the noisy sum over the next batch.
 
         Parameters
@@ -112,6 +97,8 @@ class NoisySums:
         public
             Arrays that the measure reads besides the record; computed from earlier
             releases and public numbers alone.
+        done
+            Is called now and then with how many more records were added, if given.
 
         Returns
         -------
@@ -125,15 +112,13 @@ class NoisySums:
         each record, of length at most ``CLIP_STEPS``. K has independent coordinates,
         each exactly a normal number rounded to the nearest integer, of deviation at
         least ``noise_multiplier`` times ``CLIP_STEPS``. Batch and noise use words of
-        the tape that nothing else uses. No branch depends on a record.
+        the tape that nothing else uses. No branch depends on a record, and ``done`` is
+        called with numbers that follow from shapes alone.
         """
         step = next(self._steps)  # first: no word is read twice, come what may
         with boundary_arithmetic():
             batch = jax.device_put(self._batch(step), self._device)
-            total = _sum_of_vectors(
-                self._model, self._measure, self._dtype, batch, public
-            )
-            exact = np.asarray(total)
+            exact = np.asarray(self._sum(batch, public, done))
             noise = rounded_normals(self._tape, step, exact.size, self._deviation)
             return (exact + noise) / CLIP_STEPS
 
@@ -146,6 +131,26 @@ class NoisySums:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("noisy sums cannot be copied or saved: they hold the records")
+
+    def _sum(self, batch: Opened, public: Any, done: Done | None) -> jax.Array:
+        """The exact sum over a batch, in stretches if someone is told of them.
+
+        Guarantee
+        ---------
+        What `sum_of_vectors` returns for the whole batch. ``done`` is called with
+        numbers that follow from shapes alone.
+        """
+        add = partial(sum_of_vectors, self._model, self._measure, self._dtype)
+        if done is None:
+            return add(batch, public)
+        count = self._sampling.batch
+        rows = rows_at_once(jax.eval_shape(add, batch, public, (0, 1)).size)
+        ends = np.linspace(0, -(-count // rows), _STRETCHES + 1).astype(int)
+        total = jnp.zeros((), jnp.int64)
+        for first, last in itertools.pairwise(np.unique(ends).tolist()):
+            total = jax.block_until_ready(total + add(batch, public, (first, last)))
+            done(min(last * rows, count) - first * rows)
+        return total
 
     def _batch(self, step: int) -> Opened:
         """The records of a step's batch; some steps are looked up together.
@@ -166,81 +171,3 @@ class NoisySums:
             found = jax.tree.map(lambda leaf: np.take(leaf, drawn, 0), self._source)
             self._ahead = first, found
         return jax.tree.map(lambda leaf: leaf[step - first], found)
-
-
-@partial(jax.jit, static_argnames=("model", "measure", "dtype"))
-def _sum_of_vectors(
-    model: Model, measure: Measure, dtype: str, batch: Opened, public: Any
-) -> jax.Array:
-    """The exact sum of the integer vectors of a batch; never leaves as it is.
-
-    Guarantee
-    ---------
-    The int64 sum of one vector of `bounded_vectors` for each record, made from that
-    record and from public numbers. Substituting one record moves it by at most
-    2 · ``CLIP_STEPS`` in length.
-    """
-
-    def vector(record: Any) -> jax.Array:
-        def log_likelihood(theta: Any) -> jax.Array:
-            return as_float(model.record_log_likelihood(theta, record), dtype)
-
-        with jax.enable_x64(is_double(dtype)):
-            return measure(log_likelihood, public)
-
-    def total(arrays: Any, present: jax.Array) -> jax.Array:
-        bounded = bounded_vectors(jax.vmap(vector)(arrays), present)
-        return jnp.sum(bounded, axis=0, dtype=jnp.int64)
-
-    count, size = jax.eval_shape(jax.vmap(vector), batch.arrays).shape
-    if size > _MOST_COORDINATES:
-        raise ValueError(f"a vector has {size} coordinates, too many to add exactly")
-    present = jnp.ones(count, bool) if batch.present is None else batch.present
-    rows = max(1, _NUMBERS_AT_ONCE // size)
-    if count <= rows:
-        return total(batch.arrays, present)
-
-    def add(block: jax.Array, sums: jax.Array) -> jax.Array:
-        # The last block reaches back to be as long as the others: whoever is in it
-        # and was counted before is not present there.
-        first = jnp.minimum(block * rows, count - rows)
-        arrays, there = jax.tree.map(
-            lambda leaf: jax.lax.dynamic_slice_in_dim(leaf, first, rows),
-            (batch.arrays, present),
-        )
-        return sums + total(arrays, there & (first + jnp.arange(rows) >= block * rows))
-
-    blocks = -(-count // rows)
-    return jax.lax.fori_loop(0, blocks, add, jnp.zeros(size, jnp.int64))
-
-
-def bounded_vectors(vectors: jax.Array, present: jax.Array) -> jax.Array:
-    """Turn each record's vector into whole numbers of bounded length.
-
-    A vector longer than 1 is shortened to about 1; one that holds a NaN or an
-    infinity, or whose record is not present, becomes 0. Coordinates are rounded
-    toward zero to whole multiples of 1/``CLIP_STEPS``.
-
-    Parameters
-    ----------
-    vectors
-        One row for each record.
-    present
-        Which records count.
-
-    Guarantee
-    ---------
-    Each row of the result depends on its own row and entry alone, and the sum of its
-    squares, as integers, is at most ``CLIP_STEPS``², whatever bits the row holds: a
-    row for which it is not becomes 0.
-    """
-    from jax_privacy.clipping import clip_pytree  # noqa: PLC0415 - slow to import
-
-    wide = vectors.astype(jnp.float64)
-    usable = present & jnp.all(jnp.isfinite(wide), axis=-1)
-    wide = jnp.where(usable[:, None], wide, 0.0)
-    clipped, _ = jax.vmap(lambda row: clip_pytree(row, _MARGIN))(wide)
-    steps = jnp.trunc(clipped * CLIP_STEPS).astype(jnp.int64)
-    steps = jnp.clip(steps, -CLIP_STEPS, CLIP_STEPS)
-    squares = jnp.sum(steps * steps, axis=-1, dtype=jnp.int64)
-    return jnp.where((squares <= CLIP_STEPS**2)[:, None], steps, 0)

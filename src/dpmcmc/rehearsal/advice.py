@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from dpmcmc.rehearsal.trials import Rehearsal, Trial
+from dpmcmc.rehearsal.results import Rehearsal, Trial
 
 __all__ = ["HOPELESS", "USABLE", "advice_on", "best_trial"]
 

@@ -7,10 +7,9 @@ and the rehearsal reads records that are simulated there.
 """
 
 import contextlib
-import textwrap
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -20,7 +19,7 @@ from dp_accounting.dp_event import ComposedDpEvent
 
 from dpmcmc.certified import Certified, Settings, check_privately
 from dpmcmc.custody import NOBODY, Custody
-from dpmcmc.errors import require_positive, require_probability
+from dpmcmc.errors import InputError, require_positive, require_probability
 from dpmcmc.explicit import run_certified
 from dpmcmc.inputs import as_model
 from dpmcmc.loop import chain_precision
@@ -28,55 +27,24 @@ from dpmcmc.model import Model
 from dpmcmc.posterior import Posterior
 from dpmcmc.preparation import Preparation
 from dpmcmc.private import Records, Tape
+from dpmcmc.progress import steps_bar
 from dpmcmc.rehearsal.advice import HOPELESS, USABLE, advice_on, best_trial
+from dpmcmc.rehearsal.chosen import Choice, Chosen
 from dpmcmc.rehearsal.declared import covariates_for
+from dpmcmc.rehearsal.results import Rehearsal
 from dpmcmc.rehearsal.screening import SEED, Task, screened
 from dpmcmc.rehearsal.simulate import Covariates
 from dpmcmc.rehearsal.starting import plan_fit
-from dpmcmc.rehearsal.trials import Rehearsal, Way, rehearse, tempered_start
+from dpmcmc.rehearsal.trials import Way, rehearse, tempered_start
 from dpmcmc.rehearsal.ways import open_ways, safest, way_of, with_shares
 from dpmcmc.relevance import told_coordinates
 from dpmcmc.run import Precision
 from dpmcmc.starts import find_start
 from dpmcmc.variational import Plan, Start
 
-__all__ = ["Choice", "choose", "sample_automatically"]
+__all__ = ["choose", "sample_automatically"]
 
-_TEMPERED = ", tempered to "
 _LEAST_TEMPERED = 10
-_WIDTH = 88
-
-
-@dataclass(frozen=True)
-class Choice:
-    """How a run was chosen; printed before the rest of the budget is spent.
-
-    Attributes
-    ----------
-    way
-        The name of the way that was chosen.
-    settings
-        What it gives to `sample`; empty where that depends on a start that has not
-        been found.
-    tried
-        The names of all ways that were open.
-    reason
-        Why it was chosen, in words.
-    rehearsal
-        The rehearsal that says so; None if there was none.
-    """
-
-    way: str
-    settings: Mapping[str, Any]
-    tried: tuple[str, ...]
-    reason: str
-    rehearsal: Rehearsal | None
-
-    def __str__(self) -> str:
-        lines = [textwrap.fill(f"Way: {self.way}; {self.reason}.", _WIDTH)]
-        if self.rehearsal is not None:
-            lines += ["", str(self.rehearsal)]
-        return "\n".join(lines)
 
 
 def sample_automatically(
@@ -116,7 +84,8 @@ def sample_automatically(
     )
     choice = _kept_choice(task, found, custody) or _choose(task, found, covariates)
     if custody.kept("choice") is None:
-        custody.keep("choice", _as_arrays(choice))
+        blind = {"blind": np.array(choice.rehearsal is None)}
+        custody.keep("choice", {**choice.chosen.as_arrays(), **blind})
     if settings.progress:
         print(choice)
     chosen = _chosen(task, found, choice.settings)
@@ -138,6 +107,7 @@ def choose(
     preparation: Preparation | None = None,
     plate: str | None = None,
     precision: Precision | None = None,
+    progress: bool = True,
 ) -> Choice:
     """Choose a way as `sample` would, on simulated records, and stop there.
 
@@ -149,6 +119,8 @@ def choose(
     ----------
     model, records, epsilon, delta, covariates, preparation, plate, precision
         As in `sample`.
+    progress
+        Whether to show progress bars.
 
     Returns
     -------
@@ -156,7 +128,12 @@ def choose(
         The way, what it gives to `sample`, and the rehearsal that says why.
     """
     settings = Settings(
-        model, records, preparation=preparation, plate=plate, precision=precision
+        model,
+        records,
+        preparation=preparation,
+        plate=plate,
+        precision=precision,
+        progress=progress,
     )
     task, _ = _task(settings, delta, epsilon)
     return _choose(task, None, covariates)
@@ -197,18 +174,23 @@ def _task(
     )
     size = int(told_coordinates(model, records).sum())
     fit = plan_fit(len(records), size, delta, epsilon)
-    ways = open_ways(model, records, fit, delta, epsilon, dtype)
-    task = Task(settings, model, records, dtype, delta, epsilon, fit, ways, {})
-    # Refuse now what would be refused once the start has been spent.
-    size = sum(int(np.size(leaf)) for leaf in jax.tree.leaves(model.initial))
-    like = Start(model.initial, np.eye(size), fit.epsilon, fit.delta, fit.description)
-    certified = {
-        name: check_privately(
-            _chosen(task, like, _settings(way, like)), delta=delta, epsilon=epsilon
+    with steps_bar(None, "Certifying", settings.progress, "cost") as bar:
+        bar.say("Certifying: which ways are open")
+        ways = open_ways(model, records, fit, delta, epsilon, dtype)
+        task = Task(settings, model, records, dtype, delta, epsilon, fit, ways, {})
+        # Refuse now what would be refused once the start has been spent.
+        size = sum(int(np.size(leaf)) for leaf in jax.tree.leaves(model.initial))
+        like = Start(
+            model.initial, np.eye(size), fit.epsilon, fit.delta, fit.description
         )
-        for name, way in with_shares(ways).items()
-    }
-    clips = {name: one.statement.clip for name, one in certified.items()}
+        certified, shared = {}, with_shares(ways)
+        bar.expect(len(shared))
+        for (name, share), way in shared.items():
+            bar.say(f"Certifying {name}")
+            run = _chosen(task, like, _settings(way, like))
+            certified[name, share] = check_privately(run, delta=delta, epsilon=epsilon)
+            bar(1)
+    clips = {key: one.statement.clip for key, one in certified.items()}
     return task._replace(clips=clips), list(certified.values())
 
 
@@ -225,24 +207,16 @@ def _chosen(task: Task, start: Start, told: Mapping[str, Any]) -> Settings:
     )
 
 
-def _told(task: Task, name: str, found: Start | None) -> Mapping[str, Any]:
-    """What a way gives to `sample`, by its name, which says all that was chosen."""
-    way, _, number = name.partition(_TEMPERED)
-    if not number:
-        return _settings(way_of(task.ways, way), found)
-    tempering = float(number)
+def _told(task: Task, chosen: Chosen, found: Start | None) -> Mapping[str, Any]:
+    """What a way gives to `sample`, with what was chosen about it."""
+    name, split, tempering = chosen
+    way = way_of(task.ways, name, split)
+    if tempering is None:
+        return _settings(way, found)
     start = None
     if found is not None:
         start = tempered_start(found, len(task.records), tempering)
-    return {**_settings(way_of(task.ways, way), start), "tempering": tempering}
-
-
-def _as_arrays(choice: Choice) -> dict[str, np.ndarray]:
-    """What is kept of a choice: what to run, and whether a rehearsal said so."""
-    return {
-        "way": np.array(choice.way),
-        "blind": np.array(choice.rehearsal is None),
-    }
+    return {**_settings(way, start), "tempering": tempering}
 
 
 def _with_choice(posterior: Posterior, choice: Choice, is_blind: bool) -> Posterior:
@@ -261,31 +235,34 @@ def _kept_choice(task: Task, found: Start, custody: Custody) -> Choice | None:
     kept = custody.kept("choice")
     if kept is None:
         return None
-    way = str(kept["way"])
+    chosen = Chosen.of_arrays(kept)
+    if chosen.name not in task.ways:
+        raise InputError(
+            f"the run was broken off after it chose {chosen.name!r}, which is no way "
+            "for this model. Give the model that it was begun with."
+        )
     reason = "as chosen before the run was broken off"
-    return Choice(way, _told(task, way, found), tuple(task.ways), reason, None)
+    return Choice(chosen, _told(task, chosen, found), tuple(task.ways), reason, None)
 
 
 def _choose(task: Task, found: Start | None, covariates: Covariates) -> Choice:
     """Rehearse the open ways, at the start if there is one, and take the best."""
-    names = tuple(task.ways)
     theta = task.model.initial if found is None else found.mean
     one_record = task.records.shape_of_one(task.dtype)
     given, said, unable = covariates_for(task.model, one_record, theta, covariates)
     if unable is not None:
         return _blind(task, found, unable)
     try:
-        names, fitted = screened(task, found, theta, given)
+        splits, fitted = screened(task, found, theta, given)
+        open_to = [Chosen(name, splits.get(name)) for name in task.ways]
         if said:  # covariates are a guess: prefer what a bad start hurts least
-            safe = safest(task.ways)
-            names = tuple(sorted(names, key=lambda name: not name.startswith(safe)))
-        rehearsal = _rehearsed(task, found, fitted, theta, given, names)
+            open_to.sort(key=lambda one: one.name != safest(task.ways))
+        rehearsal = _rehearsed(task, found, fitted, theta, given, open_to)
         trial = best_trial(rehearsal)
-        best = trial.name
-        reason = f"the best of {len(names)} ways on simulated records{said}"
-        if trial.is_usable:
-            return Choice(best, _told(task, best, found), names, reason, rehearsal)
-        advice = advice_on(trial, len(task.records), task.epsilon)
+        best = next(one for one in open_to if one.name == trial.name)
+        advice = None
+        if not trial.is_usable:
+            advice = advice_on(trial, len(task.records), task.epsilon)
         cooler = None
         if trial.error > HOPELESS:
             cooler = _tempered(task, found, fitted, theta, given, best, trial.error)
@@ -293,23 +270,29 @@ def _choose(task: Task, found: Start | None, covariates: Covariates) -> Choice:
         return _blind(
             task, found, f"the rehearsal failed with {type(problem).__name__}"
         )
-    if cooler is not None:
-        best, rehearsal = cooler
-        advice += f". So it runs {best} of {len(task.records):,} records"
-    with contextlib.suppress(UserWarning):  # where warnings are errors
-        warnings.warn(advice, stacklevel=4)
-    told = _told(task, best, found)
-    return Choice(best, told, names, f"{reason}, but {advice}", rehearsal)
+    reason = f"the best of {len(open_to)} ways on simulated records{said}"
+    if advice is not None:
+        if cooler is not None:
+            best, rehearsal = cooler
+            advice += (
+                f". So it runs {best.name}, tempered to {best.tempering:.0f} of "
+                f"{len(task.records):,} records"
+            )
+        with contextlib.suppress(UserWarning):  # where warnings are errors
+            warnings.warn(advice, stacklevel=4)
+        reason += f", but {advice}"
+    names = tuple(one.name for one in open_to)
+    return Choice(best, _told(task, best, found), names, reason, rehearsal)
 
 
 def _blind(task: Task, found: Start | None, why: str) -> Choice:
     """The first way, with what that means."""
-    names, first = tuple(task.ways), safest(task.ways)
+    first = Chosen(safest(task.ways))
     reason = (
         f"not rehearsed: {why}. So nobody knows how many records are cut short, or how "
         "far the posterior is off by it"
     )
-    return Choice(first, _told(task, first, found), names, reason, None)
+    return Choice(first, _told(task, first, found), tuple(task.ways), reason, None)
 
 
 def _rehearsed(
@@ -318,7 +301,7 @@ def _rehearsed(
     fitted: Plan | Start,
     theta: Any,
     covariates: Covariates,
-    names: tuple[str, ...],
+    ways: Sequence[Chosen],
     tempering: float | None = None,
 ) -> Rehearsal:
     """Try ways on records simulated at ``theta``."""
@@ -327,8 +310,8 @@ def _rehearsed(
         records=len(task.records),
         delta=task.delta,
         ways={
-            name: partial(_with_budget, task.epsilon, way_of(task.ways, name))
-            for name in names
+            name: partial(_with_budget, task.epsilon, way_of(task.ways, name, split))
+            for name, split, _ in ways
         },
         theta=theta,
         covariates=covariates,
@@ -336,7 +319,7 @@ def _rehearsed(
         fit=fitted,
         seed=SEED,
         tempering=tempering,
-        progress=False,
+        progress=task.settings.progress,
     )
 
 
@@ -346,15 +329,13 @@ def _tempered(
     fitted: Plan | Start,
     theta: Any,
     covariates: Covariates,
-    best: str,
+    best: Chosen,
     error: float,
-) -> tuple[str, Rehearsal] | None:
+) -> tuple[Chosen, Rehearsal] | None:
     """The best way again, tempered by as much as its error asks for, if that serves."""
     number = round(len(task.records) * min(USABLE / error, 1.0) ** 2 / 2)
     if number < _LEAST_TEMPERED:
         return None
-    names = (best,)
-    again = _rehearsed(task, found, fitted, theta, covariates, names, float(number))
-    name = f"{best}{_TEMPERED}{number}"
-    trial = replace(again.trials[0], name=name)
-    return (name, replace(again, trials=(trial,))) if trial.is_usable else None
+    again = _rehearsed(task, found, fitted, theta, covariates, [best], float(number))
+    cooler = best._replace(tempering=float(number))
+    return (cooler, again) if again.trials[0].is_usable else None

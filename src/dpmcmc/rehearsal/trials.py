@@ -8,7 +8,7 @@ be said about it: how many records are clipped, how far the posterior is off.
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -25,6 +25,7 @@ from dpmcmc.posterior import Posterior
 from dpmcmc.private import Records, Tape
 from dpmcmc.progress import steps_bar
 from dpmcmc.proposals import Adaptive, RandomWalk, best_scale
+from dpmcmc.rehearsal.results import Rehearsal, Trial
 from dpmcmc.rehearsal.simulate import (
     Covariates,
     simulate_records,
@@ -34,113 +35,13 @@ from dpmcmc.summary import summarise
 from dpmcmc.tracing import show_shapes
 from dpmcmc.variational import Plan, Start, fit_start
 
-__all__ = ["Rehearsal", "Trial", "Way", "rehearse", "tempered_start"]
+__all__ = ["Way", "rehearse", "tempered_start"]
 
 Way = Mapping[str, Any] | Callable[[Any], Mapping[str, Any]]
 """What `sample` is to be given, or what makes it of a start."""
 
 _REFERENCE_STEPS = 4000
 _MOVES, _RECORDS_LOOKED_AT = 20, 10_000
-
-
-@dataclass(frozen=True)
-class Trial:
-    """How one way of running did on simulated records.
-
-    Attributes
-    ----------
-    name
-        What the way is called.
-    steps, epsilon
-        How many steps of each chain it made, and the ε that they cost.
-    off
-        How far its posterior means are from those of the reference, in posterior
-        standard deviations, one for each coordinate of θ.
-    sd_ratio
-        Its posterior standard deviations over those of the reference.
-    ess
-        The smallest effective sample size of a coordinate.
-    accepted
-        The share of accepted steps.
-    clipped
-        The share of records whose ratio was beyond the clip, over accepted moves;
-        None where the way has no clip of its own to look at.
-    """
-
-    name: str
-    steps: int
-    epsilon: float
-    off: np.ndarray
-    sd_ratio: np.ndarray
-    ess: float
-    accepted: float
-    clipped: float | None
-
-    @property
-    def error(self) -> float:
-        """One number to compare ways by: the smaller, the better.
-
-        The root mean square of what the means are off, which holds the Monte-Carlo
-        error of too few draws, plus the mean of |log| of the ratios of deviations.
-        Infinite if draws were not finite, as happens where noise drowns everything.
-        """
-        off = float(np.sqrt(np.mean(self.off**2)))
-        ratios = np.maximum(self.sd_ratio, 1e-12)
-        error = off + float(np.mean(np.abs(np.log(ratios))))
-        return error if np.isfinite(error) else np.inf
-
-    @property
-    def is_usable(self) -> bool:
-        """Whether means are within half a deviation, and deviations within a fifth."""
-        right = np.all(np.abs(self.off) <= 0.5)
-        wide = np.all((self.sd_ratio >= 0.8) & (self.sd_ratio <= 1.25))
-        return bool(right and wide)
-
-
-@dataclass(frozen=True)
-class Rehearsal:
-    """Trials of several ways to run on the same simulated records.
-
-    Attributes
-    ----------
-    records
-        How many records were simulated.
-    trials
-        One for each way and repeat, in the order given.
-    reference
-        The posterior of the simulated records by a chain that is not private.
-    """
-
-    records: int
-    trials: tuple[Trial, ...]
-    reference: Posterior
-
-    @property
-    def best(self) -> str:
-        """The name of the way with the smallest median error."""
-        names = list(dict.fromkeys(trial.name for trial in self.trials))
-        return min(names, key=lambda name: self._median(name, "error"))
-
-    def _median(self, name: str, attribute: str) -> float:
-        values = [getattr(t, attribute) for t in self.trials if t.name == name]
-        return float(np.median(values))
-
-    def __str__(self) -> str:
-        header = ["", "steps", "ε", "off", "sd ratio", "ess", "accepted", "clipped"]
-        rows = [_cells(trial) for trial in self.trials]
-        widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-        lines = [
-            "  ".join(
-                cell.ljust(width) if place == 0 else cell.rjust(width)
-                for place, (cell, width) in enumerate(zip(line, widths, strict=True))
-            ).rstrip()
-            for line in [header, *rows]
-        ]
-        title = (
-            f"Rehearsal on {self.records:,} simulated records; no privacy was spent."
-        )
-        foot = "off: largest error of a posterior mean, in posterior deviations."
-        return "\n".join([title, "", *lines, "", foot])
 
 
 def rehearse(
@@ -197,7 +98,7 @@ def rehearse(
     reference_steps
         Steps of each of the reference's two chains.
     progress
-        Whether to show a progress bar.
+        Whether to show a progress bar, of runs, which names the way under trial.
 
     Returns
     -------
@@ -218,8 +119,11 @@ def rehearse(
     point = model.initial if theta is None else theta
     plain = without_preparation(model)
     trials = []
-    with steps_bar(repeats * (1 + len(ways)), "Rehearsing", progress) as bar:
+    colder = "" if tempering is None else f", tempered to {tempering:g}"
+    runs = repeats * (1 + len(ways))
+    with steps_bar(runs, "Rehearsing", progress, "run") as bar:
         for repeat in range(repeats):
+            bar.say(f"Rehearsing the reference{colder}")
             table = simulate_records(model, point, records, covariates, seed + repeat)
             width = _shape(plain, table, point) if shape is None else shape
             if tempering is not None:
@@ -229,14 +133,14 @@ def rehearse(
             )
             bar(1)
             start = point
-            if fit is not None:
-                fitted = (
-                    fit
-                    if isinstance(fit, Start)
-                    else fit_start(plain, Records(table), fit, Tape.fresh())
-                )
+            if isinstance(fit, Start):
+                start = tempered_start(fit, records, tempering)
+            elif fit is not None:
+                bar.say("Rehearsing the start")
+                fitted = fit_start(plain, Records(table), fit, Tape.fresh())
                 start = tempered_start(fitted, records, tempering)
             for name, way in ways.items():
+                bar.say(f"Rehearsing {name}{colder}")
                 settings = dict(way(start) if callable(way) else way)
                 if tempering is not None:
                     settings["tempering"] = tempering
@@ -244,7 +148,7 @@ def rehearse(
                     _try(name, plain, table, settings, delta, start, reference)
                 )
                 bar(1)
-    return Rehearsal(records, tuple(trials), reference)
+    return Rehearsal(records, tuple(trials), reference, tempering)
 
 
 def tempered_start(start: Start, records: int, tempering: float | None) -> Start:
@@ -362,17 +266,3 @@ def _clipped(model: Model, table: Any, posterior: Posterior) -> float | None:
         for k in (chosen - 1, chosen)
     ]
     return float(np.mean(jax.jit(jax.vmap(beyond))(*points)))
-
-
-def _cells(trial: Trial) -> list[str]:
-    low, high = trial.sd_ratio.min(), trial.sd_ratio.max()
-    return [
-        trial.name,
-        f"{trial.steps:,}",
-        f"{trial.epsilon:.3g}",
-        f"{np.abs(trial.off).max():.2f}",
-        f"{low:.2f}–{high:.2f}",
-        f"{trial.ess:.0f}",
-        f"{trial.accepted:.0%}",
-        "–" if trial.clipped is None else f"{trial.clipped:.1%}",
-    ]

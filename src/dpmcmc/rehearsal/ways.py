@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ways that one call may choose from: each is an entry, judged like the others."""
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -32,11 +31,9 @@ __all__ = [
     "BOUNDS",
     "SHARES",
     "is_control",
-    "named",
     "open_ways",
     "safest",
     "way_of",
-    "with_share",
     "with_shares",
 ]
 
@@ -64,10 +61,6 @@ _TRIED_GRID, _TRIED = Grid(0.01), 4096
 
 _CONTROL = "control variates"
 _IN_ROUNDS = f"{_CONTROL} in {_ROUNDS} rounds"
-_CHOSEN = re.compile(
-    r", share (?P<share>[\d.]+)"
-    r"(?:, Hessian part (?P<part>[\d.]+), c_g = (?P<bound>[\d.]+)√d)?$"
-)
 
 
 def open_ways(
@@ -126,51 +119,35 @@ def is_control(name: str) -> bool:
     return name.startswith(_CONTROL)
 
 
-def with_share(name: str, share: float) -> str:
-    """The name of a way of control variates that have such a share."""
-    return f"{name}, share {share:g}"
+def with_shares(ways: Mapping[str, Way]) -> dict[tuple[str, float | None], Way]:
+    """All ways, those of control variates with every share that they may have.
+
+    They go by their names and shares; other ways have no share.
+    """
+    return {
+        (name, share): way if share is None else _with_share(way, share)
+        for name, way in ways.items()
+        for share in (SHARES if is_control(name) else (None,))
+    }
 
 
-def with_shares(ways: Mapping[str, Way]) -> dict[str, Way]:
-    """All ways, those of control variates with every share that they may have."""
-    names = [
-        each
-        for name in ways
-        for each in (
-            [with_share(name, share) for share in SHARES]
-            if is_control(name)
-            else [name]
-        )
-    ]
-    return {name: way_of(ways, name) for name in names}
-
-
-def named(name: str, split: Split) -> str:
-    """The name of a way of control variates that share the budget so."""
-    return (
-        f"{with_share(name, split.share)}, Hessian part {split.part:g}, "
-        f"c_g = {split.bound:g}√d"
-    )
-
-
-def way_of(ways: Mapping[str, Way], name: str) -> Way:
-    """The way of that name, with the share, part and bound that it says, if any.
+def way_of(ways: Mapping[str, Way], name: str, split: Split | None) -> Way:
+    """The way of that name, with a share, part and bound if they were chosen.
 
     Part and bound change no cost: the noise is in units of them.
     """
-    said = _CHOSEN.search(name)
-    if said is None:
+    if split is None:
         return ways[name]
-    found = ways[name[: said.start()]]
-    assert not callable(found)
-    control = replace(found["control"], share=float(said["share"]))
-    if said["bound"] is not None:
-        control = replace(
-            control,
-            hessian_part=float(said["part"]),
-            gradient_bound=float(said["bound"]),
-        )
-    return {"control": control}
+    control = _with_share(ways[name], split.share)["control"]
+    return {
+        "control": replace(control, hessian_part=split.part, gradient_bound=split.bound)
+    }
+
+
+def _with_share(way: Way, share: float) -> dict[str, Any]:
+    """A way of control variates that have such a share."""
+    assert not callable(way)
+    return {"control": replace(way["control"], share=share)}
 
 
 def _short_walk(clipping: Clipping, start: Start) -> dict[str, Any]:

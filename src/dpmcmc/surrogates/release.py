@@ -15,7 +15,6 @@ from jax.flatten_util import ravel_pytree
 from dpmcmc.errors import InputError, require_positive
 from dpmcmc.model import Model, check_model
 from dpmcmc.private import Listed, NoisySums, Records, Residual, Tape, Taylor
-from dpmcmc.progress import steps_bar
 from dpmcmc.python_function import PythonFunction
 from dpmcmc.relevance import told_coordinates
 from dpmcmc.surrogates.laplace import laplace
@@ -75,7 +74,7 @@ def release(
     dtype: str = "float32",
     devices: Sequence[jax.Device] | None = None,
     released: np.ndarray | None = None,
-    progress: bool = False,
+    done: Callable[[int], object] | None = None,
 ) -> Surrogate:
     """Release the sums of gradients and Hessians, and make a surrogate of them.
 
@@ -104,8 +103,9 @@ def release(
     released
         The sum that an earlier call released, `Surrogate.total`; then no record is
         read and nothing new released.
-    progress
-        Whether to show a progress bar.
+    done
+        Is called now and then with how many more records were added, if given; the
+        numbers follow from shapes alone.
 
     Raises
     ------
@@ -137,10 +137,7 @@ def release(
         dtype=dtype,
         device=(devices or jax.devices())[0],
     )
-    label = "Control variates" if tape.is_secret else "Control variates (NOT PRIVATE)"
-    with steps_bar(1, label, progress) as done:
-        total = sums.release(())
-        done(1)
+    total = sums.release((), done)
     return _surrogate(model, plan, taylor, total, tempering, dtype, rest)
 
 

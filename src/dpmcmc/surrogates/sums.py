@@ -23,7 +23,6 @@ from dpmcmc.private import (
     Unexplained,
     unit_statistics,
 )
-from dpmcmc.progress import steps_bar
 from dpmcmc.proposals import Proposal
 from dpmcmc.statistics import Statistics
 from dpmcmc.surrogates.about import proposal_about, scattered
@@ -222,7 +221,7 @@ def release_statistics(
     dtype: str = "float32",
     devices: Sequence[jax.Device] | None = None,
     released: np.ndarray | None = None,
-    progress: bool = False,
+    done: Callable[[int], object] | None = None,
 ) -> Sums:
     """Release the sum of the records' statistics.
 
@@ -246,8 +245,9 @@ def release_statistics(
     released
         The sum that an earlier call released, `Sums.total`; then no record is read
         and nothing new released.
-    progress
-        Whether to show a progress bar.
+    done
+        Is called now and then with how many more records were added, if given; the
+        numbers follow from shapes alone.
 
     Raises
     ------
@@ -274,10 +274,7 @@ def release_statistics(
             dtype=dtype,
             device=(devices or jax.devices())[0],
         )
-        label = "Statistics" if tape.is_secret else "Statistics (NOT PRIVATE)"
-        with steps_bar(1, label, progress) as done:
-            released = sums.release(())
-            done(1)
+        released = sums.release((), done)
     return Sums(released, plan, model, power / plan.records, dtype)
 
 

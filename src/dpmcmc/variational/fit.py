@@ -78,6 +78,7 @@ def fit_start(
     dtype: str = "float32",
     devices: Sequence[jax.Device] | None = None,
     progress: bool = False,
+    label: str = "Finding a start",
 ) -> Start:
     """Fit a normal law to the posterior, from noisy sums over the records.
 
@@ -100,8 +101,8 @@ def fit_start(
         The precision of the log-likelihood, "float32" or "float64".
     devices
         The first of them computes; JAX's first unless given.
-    progress
-        Whether to show a progress bar.
+    progress, label
+        Whether to show a progress bar, and its name.
 
     Raises
     ------
@@ -126,8 +127,8 @@ def fit_start(
         dtype=dtype,
         device=(devices or jax.devices())[0],
     )
-    label = "Finding a start" if tape.is_secret else "Finding a start (NOT PRIVATE)"
-    with steps_bar(plan.steps, label, progress) as done:
+    shown = label if tape.is_secret else f"{label} (NOT PRIVATE)"
+    with steps_bar(plan.steps, shown, progress) as done:
         mean, covariance = climb(problem, sums, done)
     with jax.enable_x64(is_double(dtype)):
         theta = problem.gradient.unravel(jnp.asarray(mean, dtype))

@@ -26,6 +26,7 @@ def rehearse(
     columns: tuple[str, ...] | None = None,
     levels: Mapping[str, tuple[str, ...]] | None = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
+    progress: bool = True,
 ) -> Choice:
     """Choose a way on simulated records, as a run would; no privacy is spent.
 
@@ -42,6 +43,8 @@ def rehearse(
         used.
     columns, levels, bounds
         As in `Job`.
+    progress
+        Whether to show progress bars.
     """
     study = load_study(model).study
     study = replace(
@@ -57,6 +60,7 @@ def rehearse(
         covariates=study.covariates,
         preparation=study.preparation,
         plate=study.plate,
+        progress=progress,
     )
 
 

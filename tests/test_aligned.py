@@ -1,0 +1,73 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""Tables as text: no line is too wide, and no word is lost."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpmcmc import plan
+from dpmcmc.aligned import WIDTH, aligned, filled
+from dpmcmc.ledger.overview import Overview, RunView
+
+WORDS = st.lists(st.text("abc", min_size=1, max_size=120), max_size=8).map(" ".join)
+NUMBERS = st.text("0123", max_size=9)
+
+
+@given(st.lists(st.tuples(WORDS, NUMBERS, NUMBERS, WORDS), min_size=1, max_size=5))
+def test_a_table_is_no_wider_than_a_page(rows: list[tuple[str, ...]]) -> None:
+    lines = aligned(rows, right=(1, 2), broken=(0, 3))
+    assert max(map(len, lines)) <= WIDTH
+    kept, given = (
+        "".join(sorted("".join(part).replace(" ", "")))
+        for part in (lines, ["".join(row) for row in rows])
+    )
+    assert kept == given
+
+
+def test_columns_stand_under_each_other() -> None:
+    rows = [("", "ε", "note"), ("a", "1.5", "one"), ("long name", "10", "b " * 60)]
+    assert aligned(rows, right=(1,), broken=(2,)) == [
+        "             ε  note",
+        "a          1.5  one",
+        "long name   10  " + "b " * 35 + "b",
+        " " * 16 + "b " * 23 + "b",
+    ]
+
+
+def test_lines_that_fit_are_left_as_they_are() -> None:
+    assert filled("short") == "short"
+    assert filled("") == ""
+    first, second = filled("word " * 20).splitlines()
+    assert len(first) <= WIDTH
+    assert second.startswith("  word")
+
+
+RUN = RunView(
+    "0123456789ab", "ana", "", "2026-01-02T03:04:05", "released", True, None, 1.0, 1.0
+)
+VIEW = Overview(
+    "people", 10**9, 1.25, 1e-12, (), "", "ana", "2026-01-02", 0.5, 0.1, 0.4, (), "00"
+)
+
+
+@given(who=WORDS, purpose=WORDS, note=WORDS)
+def test_a_ledger_is_shown_on_a_page(who: str, purpose: str, note: str) -> None:
+    run = replace(RUN, spender=who, purpose=purpose)
+    view = replace(VIEW, spenders=(who, "bo"), note=note, runs=(RUN, run))
+    assert max(map(len, str(view).split("\n"))) <= WIDTH
+
+
+@pytest.mark.parametrize(
+    "told", [{}, {"batch": 1000}, {"batch": 1000, "test": "logistic"}]
+)
+def test_a_plan_is_shown_on_a_page(told: dict[str, Any]) -> None:
+    planned = plan(10**6, delta=1e-6, clip=0.006, steps=70_000, epsilon=1.0, **told)
+    lines = planned.table().split("\n")
+    assert max(map(len, lines)) <= WIDTH
+    assert "1,000,000 records, clip 0.006" in " ".join(planned.table().split())
+    wide = replace(planned, steps=123_456_789, records=10**12, clip=1.23456e-10)
+    assert max(map(len, wide.table().split("\n"))) <= WIDTH
