@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A picture of a rehearsal: how far each way was off, how wide, and how many draws."""
 
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,10 +43,7 @@ def plot_rehearsal(rehearsal: Rehearsal, path: str | Path | None = None) -> "Fig
     names = list(dict.fromkeys(trial.name for trial in rehearsal.trials))
     figure = Figure(figsize=(10, 1.6 + 0.5 * len(names)), layout="constrained")
     axes = figure.subplots(1, 3, sharey=True)
-    figure.suptitle(
-        f"Rehearsal on {rehearsal.records:,} simulated records; no privacy was spent",
-        fontsize=11,
-    )
+    figure.suptitle(rehearsal.title.rstrip("."), fontsize=11)
     off, ratio, draws = axes
     off.axvspan(1e-3, 0.5, color=_GOOD, alpha=0.12, linewidth=0)
     ratio.axvspan(0.8, 1.25, color=_GOOD, alpha=0.12, linewidth=0)
@@ -59,7 +57,7 @@ def plot_rehearsal(rehearsal: Rehearsal, path: str | Path | None = None) -> "Fig
         one.tick_params(labelsize=8)
         one.grid(axis="x", alpha=0.3)
     off.set_xlim(left=0.9 * _least_shown(rehearsal))
-    off.set_yticks(range(len(names)), names)
+    off.set_yticks(range(len(names)), [textwrap.fill(name, 32) for name in names])
     off.set_ylim(len(names) - 0.5, -0.5)
     off.set_xlabel("error of a posterior mean\n(posterior deviations, largest)")
     ratio.set_xlabel("deviation over the true one\n(smallest to largest)")
