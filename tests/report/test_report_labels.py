@@ -108,6 +108,10 @@ def test_long_labels_leave_room_for_figures(window: Browser) -> None:
         window.resize(width, 900)
         shown = window.run("return [...document.images].map(one => one.clientWidth)")
         assert min(shown) > 180
+        beside = window.run(
+            "return [...document.querySelectorAll('.up')].map(one => one.offsetWidth)"
+        )
+        assert 40 < max(beside) <= 68
 
 
 def test_pictures_are_titled_by_labels(tmp_path: Path) -> None:
