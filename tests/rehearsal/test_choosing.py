@@ -210,6 +210,11 @@ def test_advice_where_nothing_was_finite() -> None:
     assert "nan" not in said
 
 
+def test_advice_tempers_to_no_fewer_records_than_say_something() -> None:
+    said = advice_on(trial(200.0), 60_000, 0.02)
+    assert said.endswith("ε = 8, or N = 9,600,000,000 records")
+
+
 @pytest.mark.parametrize(
     ("off", "ratio", "factor"),
     [(2.0, 1.0, 4.0), (0.2, 1.25**3, 3.0), (0.1, 1.25**-2, 2.0)],

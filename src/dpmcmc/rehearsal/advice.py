@@ -8,7 +8,7 @@ import numpy as np
 
 from dpmcmc.rehearsal.results import Rehearsal, Trial
 
-__all__ = ["HOPELESS", "USABLE", "advice_on", "best_trial"]
+__all__ = ["HOPELESS", "LEAST_TEMPERED", "USABLE", "advice_on", "best_trial"]
 
 USABLE = 0.5
 """How far off the mean of a usable posterior may be, in posterior deviations."""
@@ -19,6 +19,9 @@ _USABLE_WIDTH = math.log(1.25)
 HOPELESS = 3.0
 """From here on noise drowns the posterior, and intervals that know of it say little: a
 tempered posterior says more."""
+
+LEAST_TEMPERED = 10
+"""Records that the likelihood of a tempered posterior counts for at least."""
 
 ALIKE = 2.0
 """By which factor errors must differ to count, being those of one rehearsal."""
@@ -54,7 +57,9 @@ def advice_on(trial: Trial, records: int, epsilon: float) -> str:
         f"on simulated records the best way has means off by up to {off:.1f} posterior "
         f"deviations, and deviations by up to a factor of {math.exp(wrong):.2g}: this "
         "budget does not buy a usable posterior. What would: about "
-        f"ε = {epsilon * factor:.2g}, or N = {enough:,} records, or tempering={cooler}"
+        f"ε = {epsilon * factor:.2g}, or N = {enough:,} records"
+        + f", or tempering={cooler}"
+        * (cooler >= LEAST_TEMPERED)
     )
 
 

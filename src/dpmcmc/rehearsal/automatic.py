@@ -28,7 +28,13 @@ from dpmcmc.posterior import Posterior
 from dpmcmc.preparation import Preparation
 from dpmcmc.private import Records, Tape
 from dpmcmc.progress import steps_bar
-from dpmcmc.rehearsal.advice import HOPELESS, USABLE, advice_on, best_trial
+from dpmcmc.rehearsal.advice import (
+    HOPELESS,
+    LEAST_TEMPERED,
+    USABLE,
+    advice_on,
+    best_trial,
+)
 from dpmcmc.rehearsal.chosen import Choice, Chosen
 from dpmcmc.rehearsal.declared import covariates_for
 from dpmcmc.rehearsal.results import Rehearsal
@@ -43,8 +49,6 @@ from dpmcmc.starts import find_start
 from dpmcmc.variational import Plan, Start
 
 __all__ = ["choose", "sample_automatically"]
-
-_LEAST_TEMPERED = 10
 
 
 def sample_automatically(
@@ -334,7 +338,7 @@ def _tempered(
 ) -> tuple[Chosen, Rehearsal] | None:
     """The best way again, tempered by as much as its error asks for, if that serves."""
     number = round(len(task.records) * min(USABLE / error, 1.0) ** 2 / 2)
-    if number < _LEAST_TEMPERED:
+    if number < LEAST_TEMPERED:
         return None
     again = _rehearsed(task, found, fitted, theta, covariates, [best], float(number))
     cooler = best._replace(tempering=float(number))
