@@ -14,6 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from runs import WALK, assert_same_draws, private, seeded
+from tqdm.auto import tqdm
 
 from dpmcmc import Model, Posterior, RandomWalk, Records, sample, sample_not_private
 
@@ -221,16 +222,7 @@ def at_each_move(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[int], None]]
     """What is put into this list is called whenever the bar moves."""
     listeners: list[Callable[[int], None]] = []
 
-    class Bar:
-        def __init__(self, **_: object) -> None:
-            pass
-
-        def __enter__(self) -> "Bar":
-            return self
-
-        def __exit__(self, *_: object) -> None:
-            return None
-
+    class Bar(tqdm):
         def update(self, steps: int) -> None:
             for listener in listeners:
                 listener(steps)

@@ -181,17 +181,12 @@ def test_a_failing_transform_is_still_named_by_its_line() -> None:
     )
 
 
-def test_a_copy_keeps_labels_unless_it_shows_something_else() -> None:
+def test_a_copy_keeps_labels_unless_it_is_given_others() -> None:
     named = model(LABELS)
     assert replace(named, initial=START).labels == named.labels == LABELS
-    assert replace(named, transform=None).labels == {}
-    assert replace(named, transform=lambda theta: theta).labels == {}
     again = replace(named, labels={"w": ("x", "y", "z")})
     assert again.labels == {"w": ("x", "y", "z")}
-    assert replace(again, labels={}).transform is None
-    both = replace(named, transform=lambda theta: theta, labels=dict(LABELS))
-    assert both.labels == LABELS
-    assert model(dict(named.labels)).labels == LABELS
+    assert replace(named, labels={}).labels == {}
 
 
 def test_a_rehearsal_compares_places_without_names() -> None:

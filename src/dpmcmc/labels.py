@@ -6,14 +6,13 @@ They are public, as the model is: whoever writes it states them.
 """
 
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
 from dpmcmc.errors import InputError
 
 __all__ = [
-    "Labels",
     "Names",
     "axes_of",
     "checked",
@@ -34,25 +33,6 @@ _WANTED = (
     "'income')}; for an array of several axes one such tuple for each, or None for an "
     "axis that is numbered"
 )
-
-
-class Labels(Mapping[str, Names]):
-    """Labels that were checked; they cannot be changed."""
-
-    def __init__(self, labels: Any) -> None:
-        self._names = checked(labels)
-
-    def __getitem__(self, name: str) -> Names:
-        return self._names[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    def __repr__(self) -> str:
-        return repr(self._names)
 
 
 def checked(labels: Any) -> dict[str, Names]:

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.errors import InputError, require_positive
-from dpmcmc.labels import Labels, Names, require_fitting
+from dpmcmc.labels import Names, checked, require_fitting
 from dpmcmc.preparation import Preparation
 from dpmcmc.python_function import PythonFunction
 from dpmcmc.statistics import Statistics, check_statistics
@@ -75,9 +75,7 @@ class Model:
         Names that people know for the places of parameters, which are named as in
         `Posterior.draws`: ``{"coefficients": ("age", "income")}``. For an array of
         several axes, one such tuple for each axis, or None for an axis that is
-        numbered. They are public, and go with the transform: a model made by
-        ``dataclasses.replace`` with another transform has none, unless they are given
-        anew, as a plain dict.
+        numbered. They are public.
     """
 
     log_likelihood: Callable[[Theta, Record], Any]
@@ -127,49 +125,13 @@ class Model:
                     f"initial holds {leaf!r}; each parameter must be a real number or "
                     "an array of them."
                 )
-        self._bind_labels()
-
-    def _bind_labels(self) -> None:
-        """Check the labels, and keep them with the transform that shows the places.
-
-        A copy with another transform shows other places: what it has of labels, it has
-        from the model that it is a copy of.
-        """
-        shows = self.transform
-        if isinstance(shows, Shown):
-            if self.labels is shows.labels:
-                return
-            shows = shows.transform
-        copied = isinstance(self.labels, Labels) and shows is self.transform
-        labels = Labels({} if copied else self.labels)
-        object.__setattr__(self, "labels", labels)
-        object.__setattr__(self, "transform", Shown(shows, labels) if labels else shows)
+        object.__setattr__(self, "labels", checked(self.labels))
 
     def record_log_likelihood(self, theta: Theta, record: Record) -> Any:
         """The log-likelihood of one record as it came: prepared, then evaluated."""
         if self.preparation is not None:
             record = self.preparation(record)
         return self.log_likelihood(theta, record)
-
-
-@dataclass(frozen=True, eq=False)
-class Shown:
-    """What a draw is shown as, with names for its places.
-
-    Attributes
-    ----------
-    transform
-        What it is shown as; θ itself where it is None.
-    labels
-        Names of its places.
-    """
-
-    transform: Callable[[Theta], Any] | None
-    labels: Labels
-
-    def __call__(self, theta: Theta) -> Any:
-        """Show one draw."""
-        return theta if self.transform is None else self.transform(theta)
 
 
 def names_of(shown: Any) -> list[str]:
@@ -211,10 +173,9 @@ def check_model(model: Model, theta: Theta, record: Record) -> None:
         check_statistics(model.statistics, theta, record)
     prior = shape_of_result("log_prior", model.log_prior, theta)
     _require_scalar("log_prior(theta)", prior, (theta,))
-    shows = model.transform
-    if isinstance(shows, Shown):
-        shows = shows.transform  # the user's own, whose line is named if it fails
-    shown = theta if shows is None else shape_of_result("transform", shows, theta)
+    shown = theta
+    if model.transform is not None:
+        shown = shape_of_result("transform", model.transform, theta)
     shapes = map(jnp.shape, jax.tree.leaves(shown))
     require_fitting(model.labels, dict(zip(names_of(shown), shapes, strict=True)))
     start = float(as_float(model.log_prior(theta), jnp.float32))
