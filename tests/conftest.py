@@ -1,6 +1,11 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""What all tests share: repeatable property tests, and one small model."""
+"""What all tests share: repeatable randomness, and one small model."""
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -12,6 +17,32 @@ import dpmcmc
 # Property tests try the same examples on every machine, in their own time.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the seed of all tapes be told, to see how a test does with others."""
+    parser.addoption("--tape-seed", default="0", help="what tapes' keys are made of")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def repeatable_tapes(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Key the tapes of private runs by the test's name, not by the operating system.
+
+    A private run takes no seed. So that its draws are the same on every machine
+    nevertheless, what it asks the operating system for is made up here. Processes
+    that a test starts have true randomness: those tests ask nothing of draws.
+    """
+    seed, asked = request.config.getoption("--tape-seed"), Counter[str]()
+
+    def made_up(size: int) -> bytes:
+        test = os.environ.get("PYTEST_CURRENT_TEST", "")
+        asked[test] += 1
+        told = f"{seed} {test} {asked[test]}".encode()
+        return hashlib.shake_256(told).digest(size)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "urandom", made_up)
+        yield
 
 
 @pytest.fixture(scope="session")

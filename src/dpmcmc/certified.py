@@ -71,6 +71,7 @@ from dpmcmc.surrogates import StatisticsPlan
 from dpmcmc.told import ASKS_NOTHING, require_untold
 
 __all__ = [
+    "STEPS_WITH_CONTROL",
     "Certified",
     "Checked",
     "Ready",
@@ -82,7 +83,7 @@ __all__ = [
     "with_clipping",
 ]
 
-_STEPS_WITH_CONTROL = 4000
+STEPS_WITH_CONTROL = 4000
 """Steps of a chain with control variates, unless told: they cost little."""
 
 _STEPS_TOLD = 10_000
@@ -196,7 +197,7 @@ def check_privately(
             steps=steps,
             epsilon=left_epsilon,
             delta=left_delta,
-            usual_steps=None if control is None else _STEPS_WITH_CONTROL,
+            usual_steps=None if control is None else STEPS_WITH_CONTROL,
         )
         checked = checked._replace(setting=setting)
     ready = make_ready(settings, checked, planned, control, steps)

@@ -48,7 +48,7 @@ def sample(
     preparation: Preparation | None = None,
     plate: str | None = None,
     covariates: Covariates = None,
-    chains: int = 1,
+    chains: int | None = None,
     warmup: int | None = None,
     precision: Precision | None = None,
     devices: Sequence[jax.Device] | None = None,
@@ -122,7 +122,8 @@ def sample(
         them, or a function that makes one from a JAX random key.
     chains
         How many chains to run. They share the budget: k chains are each a k-th as
-        long as one.
+        long as one. One unless given; a run that chooses for itself has up to four,
+        where a rehearsal says that each has enough effective draws.
     warmup
         How many first steps summaries leave out; a quarter of them unless given.
         They cost what the others cost.
@@ -171,7 +172,7 @@ def sample(
         preparation=preparation,
         plate=plate,
         steps=steps,
-        chains=chains,
+        chains=1 if chains is None else chains,
         warmup=warmup,
         precision=precision,
         devices=devices,
@@ -188,6 +189,7 @@ def sample(
             delta=delta,
             epsilon=epsilon,
             covariates=covariates,
+            may_split=chains is None and warmup is None,
             custody=custody,
         )
     if covariates is not None:

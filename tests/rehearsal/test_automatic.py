@@ -72,6 +72,14 @@ def test_nothing_else_given_finds_the_posterior(posterior: Any) -> None:
     assert summary["ess_bulk"] > 100
 
 
+def test_chains_that_have_draws_enough_share_the_steps(posterior: Any) -> None:
+    """A normal mean mixes fast: in any rehearsal one chain has over 400 draws."""
+    statement = posterior.statement
+    assert (statement.chains, statement.steps) == (4, 1000)
+    assert posterior.draws["mean"].shape == (4, 750)
+    assert "4 chains share its steps" in choice_of(posterior)
+
+
 def test_the_whole_call_stays_within_the_budget(posterior: Any) -> None:
     statement = posterior.statement
     assert statement.epsilon <= 2.0

@@ -3,6 +3,7 @@
 """What a choice is made of: covariates, names, tempering, and what counts as alike."""
 
 import math
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -13,11 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpmcmc import ControlVariates, InputError, Preparation, models
+from dpmcmc.certified import Settings, check_privately
 from dpmcmc.posterior import Posterior
 from dpmcmc.preparation import Clamp, OneHot, Scale, Stack
 from dpmcmc.private import Records
 from dpmcmc.rehearsal import Choice, Chosen, Rehearsal, Trial, automatic
-from dpmcmc.rehearsal.advice import advice_on, best_trial
+from dpmcmc.rehearsal.advice import advice_on, best_trial, chains_for
 from dpmcmc.rehearsal.declared import covariates_for, within_bounds
 from dpmcmc.rehearsal.screening import Task
 from dpmcmc.rehearsal.shares import Split
@@ -71,15 +73,17 @@ SPLIT = Split(share=0.95, part=0.15, bound=2.5)
 
 
 def test_a_way_has_what_was_chosen_about_it() -> None:
-    ways = {"control variates": {"control": ControlVariates(share=0.9)}}
+    way = {"control": ControlVariates(share=0.9), "steps": 4000}
+    ways = {"control variates": way}
     assert way_of(ways, "control variates", SPLIT) == {
-        "control": ControlVariates(share=0.95, hessian_part=0.15, gradient_bound=2.5)
+        "control": ControlVariates(share=0.95, hessian_part=0.15, gradient_bound=2.5),
+        "steps": 4000,
     }
     assert way_of(ways, "control variates", None) == ways["control variates"]
 
 
 def test_what_was_chosen_is_said_in_words() -> None:
-    chosen = Chosen("control variates in 3 rounds", SPLIT, 312.0)
+    chosen = Chosen("control variates in 3 rounds", SPLIT, 312.0, 4)
     choice = Choice(chosen, {}, ("a", "b"), "the best of 2 ways", None)
     assert choice.way == "control variates in 3 rounds"
     first, *rest = str(choice).splitlines()
@@ -90,7 +94,9 @@ def test_what_was_chosen_is_said_in_words() -> None:
         "bits have the rest. A record's gradient is shortened where it is longer than "
         "2.5 times the usual length. Of what a record adds to the released sum, 0.15 "
         "of the length is for its Hessian and 0.99 for its gradient: the less, the "
-        "more noise is on it. The likelihood is tempered, to count for 312 records."
+        "more noise is on it. The likelihood is tempered, to count for 312 records. 4 "
+        "chains share its steps: by the rehearsal each has 100 effective draws, and "
+        "r-hat compares them."
     )
     plain = Choice(Chosen("shrinking"), {}, ("a",), "it is there", None)
     assert str(plain) == "Way: shrinking; it is there."
@@ -168,7 +174,7 @@ def test_it_tempers_only_if_needed_and_says_so(
     )
     start = Start(model.initial, np.eye(2), 0.1, 1e-7, "a start")
     with pytest.warns(UserWarning, match="does not buy a usable posterior"):
-        choice = automatic._choose(task, start, None)
+        choice = automatic._choose(task, start, None, may_split=True)
     assert told == [None, 312.0]
     assert choice.way == "control variates"
     assert choice.chosen == Chosen("control variates", SPLIT, tempered)
@@ -227,3 +233,86 @@ def test_advice_asks_for_more_than_was_given(
     said = advice_on(tried, 40_000, 1.5)
     assert f"ε = {1.5 * factor:.2g}, or N = {40_000 * factor**2:,.0f} records" in said
     assert said.endswith(f"tempering={float(f'{40_000 / factor**2:.2g}'):.0f}")
+
+
+@pytest.mark.parametrize(
+    ("ess", "steps", "chains"),
+    [
+        (math.nan, 4000, 1),
+        (9.0, 4000, 1),
+        (199.9, 4000, 1),
+        (200.0, 4000, 2),
+        (400.0, 4000, 4),
+        (1e6, 4000, 4),
+        (1e6, 3002, 2),
+        (1e6, 3001, 1),
+    ],
+)
+def test_as_many_chains_as_have_enough_draws(
+    ess: float, steps: int, chains: int
+) -> None:
+    tried = replace(trial(0.1), ess=ess, steps=steps)
+    assert chains_for(tried) == chains
+    assert steps % chains == 0
+
+
+@pytest.mark.parametrize(("may_split", "chains"), [(True, 4), (False, 1)])
+@pytest.mark.parametrize("cooler", [None, 312.0])
+def test_chains_share_the_steps_of_what_was_rehearsed_last(
+    monkeypatch: pytest.MonkeyPatch,
+    may_split: bool,
+    chains: int,
+    cooler: float | None,
+) -> None:
+    """Where it is tempered, the tempered chain says how many; the other stood still."""
+    model = models.two_component_mixture((-100.0, 100.0))
+    control = ControlVariates(share=0.9)
+    ways = {"control variates": {"control": control, "steps": 4000}}
+    nothing: Any = None
+    records = Records({"x": np.zeros(40_000)})
+    task = Task(nothing, model, records, "float32", DELTA, 1.0, nothing, ways, {})
+
+    def rehearsed(*_: Any) -> Rehearsal:
+        is_last = cooler is None or len(_) > 6
+        tried = replace(
+            trial(0.1 if is_last else 4.0), steps=4000, ess=500.0 if is_last else 9.0
+        )
+        return Rehearsal(40_000, (tried,), nothing)
+
+    monkeypatch.setattr(automatic, "_rehearsed", rehearsed)
+    monkeypatch.setattr(automatic, "screened", lambda *_: ({}, nothing))
+    start = Start(model.initial, np.eye(2), 0.1, 1e-7, "a start")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        choice = automatic._choose(task, start, None, may_split)
+    assert choice.chosen == Chosen("control variates", None, cooler, chains)
+    assert choice.settings.get("chains", 1) == chains
+    assert choice.settings["steps"] == 4000 // chains
+    kept = Chosen.of_arrays(choice.chosen.as_arrays())
+    assert kept == choice.chosen
+    assert automatic._told(task, kept, start) == choice.settings
+
+
+def test_chains_together_cost_what_one_would() -> None:
+    """The same bits: so the same clip, and the event that was set aside."""
+    model = models.bernoulli()
+    records = Records({"x": np.zeros(1000)})
+    start = Start(model.initial, np.eye(1), 0.1, 1e-7, "a start")
+    found = {
+        chains: check_privately(
+            Settings(
+                model,
+                records,
+                start=start,
+                control=ControlVariates(share=0.9),
+                steps=4000 // chains,
+                chains=chains,
+            ),
+            delta=DELTA,
+            epsilon=1.0,
+        )
+        for chains in (1, 2, 4)
+    }
+    assert len({one.statement.clip for one in found.values()}) == 1
+    assert len({one.statement.epsilon for one in found.values()}) == 1
+    assert len({repr(one.total) for one in found.values()}) == 1

@@ -90,6 +90,7 @@ def _chosen(choice: Any) -> dict[str, float | None]:
         "hessian_part": part,
         "gradient_bound": bound,
         "tempering": choice.chosen.tempering,
+        "chains": choice.chosen.chains,
     }
 
 

@@ -84,7 +84,9 @@ def add(commands: Commands) -> None:
     how.add_argument("--batch", type=int, metavar="b", help="records that a step reads")
     how.add_argument("--tempering", type=float, metavar="N0", help="records to count")
     how.add_argument("--start", choices=("prior", "variational"), help="where to start")
-    how.add_argument("--chains", type=int, metavar="K", help="how many; 1 by default")
+    how.add_argument(
+        "--chains", type=int, metavar="K", help="how many; 1 unless chosen"
+    )
     how.add_argument("--warmup", type=int, metavar="W", help="steps to leave out")
     how.add_argument("--precision", choices=("float32", "float64"))
     how.add_argument("--chunk", type=int, help="steps that are charged at a time")
@@ -199,12 +201,11 @@ def _job(chosen: argparse.Namespace) -> "Job":
             )
     same = (
         "model data epsilon delta clip steps scale batch tempering start warmup "
-        "precision chunk ledger dataset spender only"
+        "precision chunk chains ledger dataset spender only"
     )
     told: dict[str, Any] = {name: getattr(chosen, name) for name in same.split()}
     return Job(
         **told,
-        chains=1 if chosen.chains is None else chosen.chains,
         purpose=chosen.purpose or "",
         columns=columns_of(chosen),
         levels=levels_of(chosen),

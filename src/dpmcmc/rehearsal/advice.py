@@ -8,7 +8,15 @@ import numpy as np
 
 from dpmcmc.rehearsal.results import Rehearsal, Trial
 
-__all__ = ["HOPELESS", "LEAST_TEMPERED", "USABLE", "advice_on", "best_trial"]
+__all__ = [
+    "ENOUGH_DRAWS",
+    "HOPELESS",
+    "LEAST_TEMPERED",
+    "USABLE",
+    "advice_on",
+    "best_trial",
+    "chains_for",
+]
 
 USABLE = 0.5
 """How far off the mean of a usable posterior may be, in posterior deviations."""
@@ -23,6 +31,11 @@ tempered posterior says more."""
 LEAST_TEMPERED = 10
 """Records that the likelihood of a tempered posterior counts for at least."""
 
+ENOUGH_DRAWS = 100
+"""Effective draws that a chain must have for its steps to be shared by several."""
+
+_MOST_CHAINS = 4
+
 ALIKE = 2.0
 """By which factor errors must differ to count, being those of one rehearsal."""
 
@@ -36,6 +49,21 @@ def best_trial(rehearsal: Rehearsal) -> Trial:
     least = min(trial.error for trial in rehearsal.trials)
     alike = [trial for trial in rehearsal.trials if trial.error <= ALIKE * least]
     return alike[0]
+
+
+def chains_for(trial: Trial) -> int:
+    """How many chains, 1, 2 or 4, the steps of a way are best shared by.
+
+    As many as have enough effective draws each, going by how many one chain had: they
+    say what one cannot, whether chains agree. A warm-up, a quarter of a chain, is then
+    some 33 effective draws long, which is plenty where a chain starts at the top.
+    """
+    chains = _MOST_CHAINS
+    while chains > 1 and not (
+        trial.ess >= chains * ENOUGH_DRAWS and trial.steps % chains == 0
+    ):
+        chains //= 2
+    return chains
 
 
 def advice_on(trial: Trial, records: int, epsilon: float) -> str:

@@ -34,6 +34,7 @@ from dpmcmc.rehearsal.advice import (
     USABLE,
     advice_on,
     best_trial,
+    chains_for,
 )
 from dpmcmc.rehearsal.chosen import Choice, Chosen
 from dpmcmc.rehearsal.declared import covariates_for
@@ -57,15 +58,19 @@ def sample_automatically(
     delta: float,
     epsilon: float,
     covariates: Covariates = None,
+    may_split: bool = True,
     custody: Custody = NOBODY,
 ) -> Posterior:
     """Find a start, rehearse there, choose a way, and run it; all in one budget.
 
+    ``may_split`` says whether several chains may share the steps of a way.
+
     Guarantee
     ---------
     The start keeps to a part (ε₁, δ₁) of the budget that is settled before by public
-    numbers, and every way keeps to the rest, with whichever shares it is chosen by
-    the start. Custody has set aside the costliest before a record is read.
+    numbers, and every way keeps to the rest, with whichever shares, and for however
+    many chains, it is chosen by the start. Custody has set aside the costliest before
+    a record is read.
 
     Raises
     ------
@@ -86,7 +91,9 @@ def sample_automatically(
         custody=custody,
         progress=settings.progress,
     )
-    choice = _kept_choice(task, found, custody) or _choose(task, found, covariates)
+    choice = _kept_choice(task, found, custody)
+    if choice is None:
+        choice = _choose(task, found, covariates, may_split)
     if custody.kept("choice") is None:
         blind = {"blind": np.array(choice.rehearsal is None)}
         custody.keep("choice", {**choice.chosen.as_arrays(), **blind})
@@ -140,7 +147,7 @@ def choose(
         progress=progress,
     )
     task, _ = _task(settings, delta, epsilon)
-    return _choose(task, None, covariates)
+    return _choose(task, None, covariates, may_split=True)
 
 
 def _settings(way: Way, start: Start | None) -> Mapping[str, Any]:
@@ -161,7 +168,8 @@ def _task(
     Guarantee
     ---------
     No record is read. The certificates are of every way that may be chosen, with
-    every share of the budget that it may be chosen with.
+    every share of the budget that it may be chosen with. Chains that share the steps
+    of a way have as many bits together as one, and so the same clip and cost.
     """
     delta = require_probability("delta", delta, "Choose it well below 1/N.")
     epsilon = require_positive("epsilon", epsilon, "Common budgets: 0.1 to 10.")
@@ -213,14 +221,16 @@ def _chosen(task: Task, start: Start, told: Mapping[str, Any]) -> Settings:
 
 def _told(task: Task, chosen: Chosen, found: Start | None) -> Mapping[str, Any]:
     """What a way gives to `sample`, with what was chosen about it."""
-    name, split, tempering = chosen
-    way = way_of(task.ways, name, split)
-    if tempering is None:
-        return _settings(way, found)
-    start = None
+    name, split, tempering, chains = chosen
+    start = found
     if found is not None:
         start = tempered_start(found, len(task.records), tempering)
-    return {**_settings(way, start), "tempering": tempering}
+    told = dict(_settings(way_of(task.ways, name, split), start))
+    if tempering is not None:
+        told["tempering"] = tempering
+    if chains > 1 and "steps" in told:
+        told |= {"chains": chains, "steps": told["steps"] // chains}
+    return told
 
 
 def _with_choice(posterior: Posterior, choice: Choice, is_blind: bool) -> Posterior:
@@ -249,7 +259,9 @@ def _kept_choice(task: Task, found: Start, custody: Custody) -> Choice | None:
     return Choice(chosen, _told(task, chosen, found), tuple(task.ways), reason, None)
 
 
-def _choose(task: Task, found: Start | None, covariates: Covariates) -> Choice:
+def _choose(
+    task: Task, found: Start | None, covariates: Covariates, may_split: bool
+) -> Choice:
     """Rehearse the open ways, at the start if there is one, and take the best."""
     theta = task.model.initial if found is None else found.mean
     one_record = task.records.shape_of_one(task.dtype)
@@ -285,6 +297,9 @@ def _choose(task: Task, found: Start | None, covariates: Covariates) -> Choice:
         with contextlib.suppress(UserWarning):  # where warnings are errors
             warnings.warn(advice, stacklevel=4)
         reason += f", but {advice}"
+    if may_split:
+        trial = next(one for one in rehearsal.trials if one.name == best.name)
+        best = best._replace(chains=chains_for(trial))
     names = tuple(one.name for one in open_to)
     return Choice(best, _told(task, best, found), names, reason, rehearsal)
 
@@ -315,7 +330,7 @@ def _rehearsed(
         delta=task.delta,
         ways={
             name: partial(_with_budget, task.epsilon, way_of(task.ways, name, split))
-            for name, split, _ in ways
+            for name, split, *_ in ways
         },
         theta=theta,
         covariates=covariates,

@@ -13,6 +13,7 @@ import numpy as np
 from dpmcmc.aligned import WIDTH
 from dpmcmc.custody import Arrays
 from dpmcmc.errors import InputError
+from dpmcmc.rehearsal.advice import ENOUGH_DRAWS
 from dpmcmc.rehearsal.results import Rehearsal
 from dpmcmc.rehearsal.shares import Split
 
@@ -31,11 +32,14 @@ class Chosen(NamedTuple):
         the usual shares.
     tempering
         How many records the likelihood counts for; None for all.
+    chains
+        How many chains share its steps.
     """
 
     name: str
     split: Split | None = None
     tempering: float | None = None
+    chains: int = 1
 
     @property
     def words(self) -> str:
@@ -58,6 +62,11 @@ class Chosen(NamedTuple):
                 f"The likelihood is tempered, to count for {self.tempering:,.15g} "
                 "records."
             )
+        if self.chains > 1:
+            said.append(
+                f"{self.chains} chains share its steps: by the rehearsal each has "
+                f"{ENOUGH_DRAWS} effective draws, and r-hat compares them."
+            )
         return " ".join(said)
 
     def as_arrays(self) -> dict[str, np.ndarray]:
@@ -68,6 +77,7 @@ class Chosen(NamedTuple):
             "tempering": np.array(
                 [] if self.tempering is None else [self.tempering], np.float64
             ),
+            "chains": np.array(self.chains),
         }
 
     @classmethod
@@ -79,7 +89,7 @@ class Chosen(NamedTuple):
         InputError
             If it was kept in another way, by another version.
         """
-        if not {"way", "split", "tempering"} <= set(arrays):
+        if not {"way", "split", "tempering", "chains"} <= set(arrays):
             raise InputError(
                 "the run was begun with another version of dpmcmc, which kept what it "
                 "chose in another way. Go on with the version that began it, or begin "
@@ -90,6 +100,7 @@ class Chosen(NamedTuple):
             str(arrays["way"]),
             Split(*split) if split else None,
             tempering[0] if tempering else None,
+            int(arrays["chains"]),
         )
 
 

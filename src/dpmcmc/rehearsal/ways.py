@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from dpmcmc.certified import STEPS_WITH_CONTROL
 from dpmcmc.clipping import (
     Clipping,
     ConditionalCentring,
@@ -91,10 +92,10 @@ def open_ways(
             model, records, control.plan(len(records), size, delta, epsilon), dtype
         )
     ):
-        in_rounds = replace(control, rounds=_ROUNDS)
-        ways[_CONTROL] = {"control": control}
+        once = {"control": control, "steps": STEPS_WITH_CONTROL}
+        ways[_CONTROL] = once
         if len(records) >= _MANY:
-            ways[_IN_ROUNDS] = {"control": in_rounds}
+            ways[_IN_ROUNDS] = {**once, "control": replace(control, rounds=_ROUNDS)}
     clippings: dict[str, Clipping] = {
         "shrinking": Shrinking(),
         "conditional centring": ConditionalCentring(),
@@ -138,16 +139,17 @@ def way_of(ways: Mapping[str, Way], name: str, split: Split | None) -> Way:
     """
     if split is None:
         return ways[name]
-    control = _with_share(ways[name], split.share)["control"]
-    return {
-        "control": replace(control, hessian_part=split.part, gradient_bound=split.bound)
-    }
+    way = _with_share(ways[name], split.share)
+    control = replace(
+        way["control"], hessian_part=split.part, gradient_bound=split.bound
+    )
+    return {**way, "control": control}
 
 
 def _with_share(way: Way, share: float) -> dict[str, Any]:
     """A way of control variates that have such a share."""
     assert not callable(way)
-    return {"control": replace(way["control"], share=share)}
+    return {**way, "control": replace(way["control"], share=share)}
 
 
 def _short_walk(clipping: Clipping, start: Start) -> dict[str, Any]:

@@ -57,7 +57,7 @@ class Job:
     steps: int | None = None
     scale: float | None = None
     batch: int | None = None
-    chains: int = 1
+    chains: int | None = None
     tempering: float | None = None
     start: str | None = None
     warmup: int | None = None
