@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from dpmcmc import Model
+from dpmcmc import Model, Posterior
 from dpmcmc.summary import arviz
 
 _NEWTON_STEPS = 60
@@ -123,9 +123,22 @@ def _nuts(log_posterior: Any, mode: np.ndarray, covariance: np.ndarray) -> np.nd
     return mode + np.asarray(mcmc.get_samples()) @ np.asarray(factor).T
 
 
-def score(exact: Reference, draws: np.ndarray, aware: np.ndarray) -> dict[str, Any]:
-    """Compare draws of a chain, and draws that know of noise, with the posterior."""
+def flat(posterior: Posterior) -> tuple[np.ndarray, np.ndarray]:
+    """Plain and noise-aware draws, (chains, draws, d), parameters by their names."""
+    plain, aware = (
+        np.concatenate(
+            [values.reshape(*values.shape[:2], -1) for _, values in sorted(all_)],
+            axis=2,
+        ).astype(np.float64)
+        for all_ in (posterior.draws.items(), posterior.honest.items())
+    )
+    return plain, aware
+
+
+def score(exact: Reference, chains: np.ndarray, aware: np.ndarray) -> dict[str, Any]:
+    """Compare draws of chains, and draws that know of noise, with the posterior."""
     sd = exact.sd
+    draws, aware = (one.reshape(-1, one.shape[-1]) for one in (chains, aware))
     low, high = np.quantile(aware, [0.05, 0.95], axis=0)
     off = (aware.mean(0) - exact.mean) / sd
     levels = [0.05, 0.5, 0.95]
@@ -140,7 +153,8 @@ def score(exact: Reference, draws: np.ndarray, aware: np.ndarray) -> dict[str, A
         "worst": float(np.max(np.abs(off))),
         "sd": (draws.std(0) / sd).round(4).tolist(),
         "aware": (aware.std(0) / sd).round(4).tolist(),
-        "ess": min(float(az.ess(column[None])) for column in draws.T),
+        "ess": min(float(az.ess(one)) for one in np.moveaxis(chains, -1, 0)),
+        "chains": len(chains),
         "covered": ((low <= exact.mean) & (exact.mean <= high)).tolist(),
         "mmd": discrepancy(thinned / sd, exact.points[chosen] / sd),
         "quantiles": float(np.sqrt(np.mean((apart / sd) ** 2))),

@@ -13,9 +13,9 @@ import argparse
 import warnings
 
 import numpy as np
-from _accuracy import Reference, reference, score
+from _accuracy import Reference, flat, reference, score
 from _problems import Problem
-from control_variates import DELTA, ROWS, Row, _flat
+from control_variates import DELTA, ROWS, Row
 from jax.flatten_util import ravel_pytree
 
 from dpmcmc import sample
@@ -47,7 +47,7 @@ def follow(
             control=ControlVariates(share=0.9, gradient_bound=4.0),
             progress=False,
         )
-    return float(score(exact, *_flat(posterior))["off"])
+    return float(score(exact, *flat(posterior))["off"])
 
 
 def main() -> None:

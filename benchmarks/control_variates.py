@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 from _accuracy import (
     Reference,
+    flat,
     grouped,
     keep,
     lines,
@@ -246,7 +247,7 @@ def one_run(
         mean, covariance, wider = law(row, problem, records)
         generator = np.random.default_rng(3)
         draws, aware = (
-            shown(problem.model, generator.multivariate_normal(mean, each, 4000))
+            shown(problem.model, generator.multivariate_normal(mean, each, 4000))[None]
             for each in (covariance, wider)
         )
         about: dict[str, Any] = {"clip": None, "steps": 0, "choice": None}
@@ -255,12 +256,12 @@ def one_run(
             warnings.simplefilter("ignore")  # the choice is kept, and says it
             posterior = _posterior(way, row, problem, records)
         assert posterior.statement.epsilon <= row.epsilon
-        draws, aware = _flat(posterior)
+        draws, aware = flat(posterior)
         choice = posterior.settings.get("choice")
         about = {
             "clip": posterior.statement.clip,
             "steps": posterior.statement.steps,
-            "choice": None if choice is None else str(choice).splitlines()[0],
+            "choice": None if choice is None else str(choice).split("\n\n")[0],
         }
     seconds = time.perf_counter() - begun
     return {**score(exact, draws, aware), **about, "seconds": seconds}
@@ -274,23 +275,6 @@ def _posterior(way: str, row: Row, problem: Problem, records: Records) -> Poster
     if way.endswith("control"):
         return told(row, problem, records, clipping)
     return bits(clipping, row, problem, records)
-
-
-def _flat(posterior: Posterior) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates of θ of the first chain: its own draws, and noise-aware ones."""
-    plain = posterior.draws
-    aware = plain if posterior.noise_aware is None else posterior.noise_aware
-    draws, wider = (
-        np.concatenate(
-            [
-                values[0].reshape(values.shape[1], -1)
-                for _, values in sorted(each.items())
-            ],
-            axis=1,
-        ).astype(np.float64)
-        for each in (plain, aware)
-    )
-    return draws, wider
 
 
 HEADER = (

@@ -24,7 +24,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
-from _accuracy import Reference, grouped, keep, lines, middle, score, share, span
+from _accuracy import Reference, flat, grouped, keep, lines, middle, score, share, span
 
 from dpmcmc import models, sample
 from dpmcmc.model import Model
@@ -132,13 +132,10 @@ def nuts(model: Model, records: dict[str, np.ndarray]) -> Reference:
     kernel = NUTS(potential_fn=potential, dense_mass=True)
     mcmc = MCMC(kernel, num_warmup=400, num_samples=1000, progress_bar=False)
     mcmc.run(jax.random.key(0), init_params=model.initial)
-    points = _flat(mcmc.get_samples())
+    drawn = mcmc.get_samples()
+    points = np.column_stack([drawn["coefficients"], drawn["intercept"]])
+    points = points.astype(np.float64)
     return Reference(points.mean(0), points.std(0), points)
-
-
-def _flat(draws: Mapping[str, Any]) -> np.ndarray:
-    columns = np.column_stack([draws["coefficients"], draws["intercept"]])
-    return columns.astype(np.float64)
 
 
 def one_run(
@@ -150,12 +147,8 @@ def one_run(
         posterior = sample(model, records, epsilon=epsilon, delta=DELTA, progress=False)
     seconds = time.perf_counter() - begun
     assert posterior.statement.epsilon <= epsilon
-    draws, aware = (
-        _flat({name: values[0] for name, values in each.items()})
-        for each in (posterior.draws, posterior.honest)
-    )
-    choice = str(posterior.settings["choice"]).splitlines()[0]
-    return {**score(exact, draws, aware), "choice": choice, "seconds": seconds}
+    choice = str(posterior.settings["choice"]).split("\n\n")[0]
+    return {**score(exact, *flat(posterior)), "choice": choice, "seconds": seconds}
 
 
 HEADER = (

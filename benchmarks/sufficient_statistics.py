@@ -13,12 +13,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from _accuracy import middle, reference, score, share, span
+from _accuracy import flat, middle, reference, score, share, span
 
 from dpmcmc import (
     ControlVariates,
     Model,
-    Posterior,
     SufficientStatistics,
     Variational,
     models,
@@ -113,17 +112,6 @@ def told(way: str) -> dict[str, Any]:
     if way == "sufficient statistics":
         return {"control": SufficientStatistics()}
     return {"start": Variational(share=0.2), "control": ControlVariates(share=0.9)}
-
-
-def flat(posterior: Posterior) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates of plain and of noise-aware draws, in the order of their names."""
-    assert posterior.noise_aware is not None
-    both = []
-    for draws in (posterior.draws, posterior.noise_aware):
-        columns = [values[0] for _, values in sorted(draws.items())]
-        columns = [values.reshape(len(values), -1) for values in columns]
-        both.append(np.concatenate(columns, axis=1).astype(np.float64))
-    return both[0], both[1]
 
 
 def one_run(way: str, case: Case, records: Records, exact: Any) -> dict[str, Any]:
