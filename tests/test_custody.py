@@ -338,6 +338,52 @@ def test_a_run_goes_on_with_all_that_was_chosen() -> None:
 
 
 @pytest.mark.parametrize(
+    ("chosen", "steps"),
+    [
+        (Chosen("control variates", Split(0.75, 0.3, 6.0), None, 4), 1000),
+        (Chosen("plain clipping", None, 100.0, 2), 1500),
+    ],
+)
+def test_a_run_goes_on_with_the_chains_and_the_tempering_that_were_kept(
+    chosen: Chosen, steps: int
+) -> None:
+    """Also when it is broken off once more, and for what was set aside for one chain.
+
+    A walk is made of the start, which has the shape of the tempered posterior.
+    """
+    custodian = broken_off_after_its_choice()
+    custodian.parts["choice"] = {**chosen.as_arrays(), "blind": np.array(False)}
+    custodian.dies_at = "keep chunk-000003"
+    with pytest.raises(Killed):
+        run(custodian, clip="", proposal="")
+    posterior = run(custodian, clip="", proposal="")
+    statement = posterior.statement
+    assert (statement.chains, statement.steps) == (chosen.chains, steps)
+    assert statement.tempered == (chosen.tempering or len(RECORDS))
+    if chosen.tempering is not None:
+        shape = custodian.parts["start"]["covariance"] * len(RECORDS) / chosen.tempering
+        assert repr(RandomWalk(0.8**2 * shape)) == posterior.settings["proposal"]
+    charged = all_of(custodian.charged.values())
+    assert charged in [flatten(total) for total in custodian.totals]
+
+
+def test_a_sum_that_was_kept_moves_no_bar(capsys: pytest.CaptureFixture[str]) -> None:
+    """No record is added up again, and no bar says that one is."""
+    model, records = dpmcmc.models.normal((-9, 11), sd=1.0), {"x": RECORDS}
+    custodian = Custodian()
+    for is_new in (True, False):
+        dpmcmc.sample(
+            model,
+            records,
+            epsilon=1.0,
+            delta=1e-5,
+            control=SufficientStatistics(),
+            custody=custodian,
+        )
+        assert ("Statistics" in capsys.readouterr().err) == is_new
+
+
+@pytest.mark.parametrize(
     ("kept", "words"),
     [
         ({"way": np.array("shrinking"), "blind": np.array(True)}, "another version"),

@@ -14,10 +14,12 @@ from typing import Any
 import pytest
 from small_jobs import MODEL, RECORDS, entries
 
+from dpmcmc.errors import InputError
 from dpmcmc.files import RunFolder
 from dpmcmc.ledger import Ledger
 from dpmcmc.rehearsal import Choice, Chosen
 from dpmcmc.rehearsal.shares import Split
+from dpmcmc.workflow import Job
 
 TABLE = "sample model.py:model --data people.csv"
 HOW = "--delta 1e-6 --clip 0.01 --steps 20 --chunk 4 --scale 0.3"
@@ -66,6 +68,23 @@ def test_a_dry_run_spends_nothing(dpmcmc: Command, folder: Path) -> None:
     assert values["ledger"]["left"] == 1
     assert not (folder / "run").exists()
     assert entries(folder) == ["register"]
+
+
+@pytest.mark.parametrize(("more", "chains"), [("", None), ("--chains 1", 1)])
+def test_the_number_of_chains_is_left_open_unless_given(
+    dpmcmc: Command, monkeypatch: pytest.MonkeyPatch, more: str, chains: int | None
+) -> None:
+    """A run that chooses for itself then chooses it, too."""
+    jobs: list[Job] = []
+
+    def run(job: Job, *_: object, **__: object) -> None:
+        jobs.append(job)
+        raise InputError("enough.")
+
+    monkeypatch.setattr("dpmcmc.workflow.run", run)
+    dpmcmc(f"{TABLE} --epsilon 1 --delta 1e-6 --out run --yes {more}")
+    assert [job.chains for job in jobs] == [chains]
+    assert [job.settings()["chains"] for job in jobs] == [chains]
 
 
 def test_a_dry_run_without_a_ledger(dpmcmc: Command, folder: Path) -> None:

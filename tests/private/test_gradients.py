@@ -212,6 +212,33 @@ def test_the_noise_is_as_large_as_was_said():
     assert drawn.std() / 3.0 == pytest.approx(1, abs=spread)
 
 
+@pytest.mark.parametrize(("count", "batch"), [(100, 100), (100, 37)])
+@pytest.mark.parametrize("missing", [0, 1, 60])
+def test_missing_values_change_no_number_that_is_told(
+    monkeypatch, count, batch, missing
+):
+    """How many are missing is a secret; and they count for nothing in stretches too.
+
+    The column that is missing is not the one that the model reads: only what says who
+    is present keeps these records out.
+    """
+    monkeypatch.setattr(vectors, "_NUMBERS_AT_ONCE", 8)
+    vectors.sum_of_vectors.clear_cache()
+    other = pd.array([None] * missing + [0.5] * (count - missing), "Float64")
+    table = pd.DataFrame({"a": np.full(count, 0.5), "b": other})
+    point, told = np.zeros(1, np.float32), []
+    model = Model(lambda theta, record: theta[0] * record["a"], lambda _: 0.0, point)
+    released = sums_of(table, batch, model=model).release(point, told.append)
+    assert told == [8] * (batch // 8) + [batch % 8]
+    at_once = sums_of(table, batch, model=model).release(point)
+    np.testing.assert_array_equal(released, at_once, strict=True)
+    drawn = draw_batches(Tape.seeded(1), 2**64 - 1, 0, 1, Sampling(count, batch))[0]
+    here = np.count_nonzero(drawn >= missing)
+    noise = rounded_normals(Tape.seeded(1), 0, 1, CLIP_STEPS)
+    assert released[0] == 0.5 * here + noise[0] / CLIP_STEPS
+    vectors.sum_of_vectors.clear_cache()
+
+
 def test_a_record_with_a_missing_value_counts_for_nothing():
     table = pd.DataFrame({"a": pd.array([0.5, None, 0.25], "Float64")})
     model = Model(lambda theta, record: theta * record["a"], lambda theta: 0.0, 0.0)

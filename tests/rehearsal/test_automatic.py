@@ -25,8 +25,10 @@ from dpmcmc import (
 from dpmcmc.accounting import BarkerBit, certify_epsilon
 from dpmcmc.clipping import Shrinking
 from dpmcmc.rehearsal import automatic
+from dpmcmc.rehearsal.screening import screened
 from dpmcmc.rehearsal.starting import plan_fit
-from dpmcmc.rehearsal.ways import SHARES, open_ways
+from dpmcmc.rehearsal.ways import SHARES, is_control, open_ways
+from dpmcmc.variational import Start
 
 COUNT = 20_000
 
@@ -47,6 +49,18 @@ MODEL, SILENT = make_model(), make_model(simulate=None)
 """One of each for all tests, so that what was compiled for one serves the next."""
 
 RECORDS = {"x": np.random.default_rng(2).normal(0.5, 1.0, COUNT)}
+
+
+class Shut:
+    """A column whose shape may be looked at, and nothing else."""
+
+    shape, dtype = (COUNT,), np.dtype(float)
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise AssertionError("a record was read")
+
+
+SHUT = Shut()
 
 
 def choice_of(posterior: Any) -> str:
@@ -120,6 +134,44 @@ def test_what_cannot_run_is_refused_before_a_start_is_spent(
         sample(MODEL, RECORDS, epsilon=1.0, delta=1e-6, progress=False, **change)
 
 
+@pytest.mark.parametrize(
+    ("told", "chains", "may_split"),
+    [
+        ({}, 1, True),
+        ({"chains": 1}, 1, False),
+        ({"chains": 2}, 2, False),
+        ({"warmup": 2000}, 1, False),
+        ({"chunk": 7}, 1, True),
+    ],
+)
+def test_chains_and_a_warmup_that_are_given_are_kept_to(
+    monkeypatch: pytest.MonkeyPatch,
+    told: dict[str, Any],
+    chains: int,
+    may_split: bool,
+) -> None:
+    """A warm-up longer than a split chain would be refused when the start is spent."""
+    seen = []
+
+    def automatically(settings: Any, **given: Any) -> None:
+        seen.append((settings.chains, given["may_split"]))
+
+    monkeypatch.setattr("dpmcmc.sampler.sample_automatically", automatically)
+    sample(MODEL, RECORDS, epsilon=1.0, delta=1e-6, progress=False, **told)
+    assert seen == [(chains, may_split)]
+
+
+def test_shares_are_chosen_without_a_record() -> None:
+    """A start is fitted there once more, uncharged: on simulated records alone."""
+    settings = automatic.Settings(MODEL, {"x": SHUT}, progress=False)
+    task, _ = automatic._task(settings, 1e-6, 2.0)
+    mean = {"mean": np.float32(0.5)}
+    found = Start(mean, np.eye(1) / COUNT, task.fit.epsilon, task.fit.delta, "a start")
+    splits, fitted = screened(task, found, mean, None)
+    assert set(splits) == {name for name in task.ways if is_control(name)}
+    assert isinstance(fitted, Start)
+
+
 def test_a_rehearsal_that_fails_does_not_lose_the_start(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -144,15 +196,9 @@ def test_the_choice_is_kept_with_the_draws(posterior: Any) -> None:
 
 
 def test_a_choice_can_be_made_without_a_record() -> None:
-    class Shut:
-        shape, dtype = (COUNT,), np.dtype(float)
-
-        def __array__(self, *_: Any, **__: Any) -> Any:
-            raise AssertionError("a record was read")
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        choice = choose(MODEL, {"x": Shut()}, epsilon=2.0, delta=1e-6, progress=False)
+        choice = choose(MODEL, {"x": SHUT}, epsilon=2.0, delta=1e-6, progress=False)
     assert choice.way in choice.tried
     assert choice.rehearsal is not None
     assert {trial.name for trial in choice.rehearsal.trials} == set(choice.tried)

@@ -163,6 +163,7 @@ def test_control_variates_count_records_and_rounds(
     openly(MODEL, control, progress=True, start=start, clip=0.1)
     shown = capsys.readouterr().err
     label = "Control variates (NOT PRIVATE)"
+    assert "Finding a start (NOT PRIVATE)" in labels(shown)
     mine = [one for one in labels(shown) if one.startswith("Control")]
     numbered = [f"{label}, round {k} of 3" for k in (1, 2, 3)]
     assert mine == ([label] if rounds == 1 else [label, *numbered])
