@@ -19,8 +19,12 @@ help:
 demo: $(READY)
 	@$(BIN)/python -m dpmcmc.experiments.demo
 
+# Tapes of tests are keyed by this: with another one private runs draw otherwise.
+TAPE_SEED ?= 0
+
 test: $(READY)
-	@PYTHONHASHSEED=0 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
+	@PYTHONHASHSEED=0 $(BIN)/python -m pytest --numprocesses auto --dist loadfile \
+	  --tape-seed $(TAPE_SEED)
 
 coverage: $(READY)
 	@PYTHONHASHSEED=0 $(BIN)/python -m pytest --cov --numprocesses auto --dist loadfile

@@ -327,7 +327,7 @@ def test_a_run_goes_on_with_all_that_was_chosen() -> None:
     """Share, part and bound are those that were kept, as plain arrays."""
     custodian = broken_off_after_its_choice()
     chosen = Chosen("control variates", Split(0.75, 0.3, 6.0))
-    custodian.parts["choice"] = {**chosen.as_arrays(), "blind": np.array(False)}
+    custodian.parts["choice"] = chosen.as_arrays()
     posterior = run(custodian, clip="", proposal="")
     said = " ".join(posterior.settings["choice"].split())
     assert said.startswith("Way: control variates; as chosen before")
@@ -352,7 +352,7 @@ def test_a_run_goes_on_with_the_chains_and_the_tempering_that_were_kept(
     A walk is made of the start, which has the shape of the tempered posterior.
     """
     custodian = broken_off_after_its_choice()
-    custodian.parts["choice"] = {**chosen.as_arrays(), "blind": np.array(False)}
+    custodian.parts["choice"] = chosen.as_arrays()
     custodian.dies_at = "keep chunk-000003"
     with pytest.raises(Killed):
         run(custodian, clip="", proposal="")
@@ -388,6 +388,22 @@ def test_a_sum_that_was_kept_moves_no_bar(capsys: pytest.CaptureFixture[str]) ->
     [
         ({"way": np.array("shrinking"), "blind": np.array(True)}, "another version"),
         (Chosen("by hand").as_arrays(), "'by hand', which is no way for this model"),
+        (
+            Chosen("plain clipping", None, None, 3).as_arrays(),
+            "'plain clipping', which",
+        ),
+        (
+            Chosen("plain clipping", None, None, 0).as_arrays(),
+            "'plain clipping', which",
+        ),
+        (
+            Chosen("plain clipping", Split(0.9, 0.3, 6.0)).as_arrays(),
+            "'plain clipping', which",
+        ),
+        (
+            Chosen("control variates", Split(0.5, 0.3, 6.0)).as_arrays(),
+            "'control variates', which",
+        ),
     ],
 )
 def test_a_choice_that_cannot_be_taken_up_is_refused(

@@ -3,6 +3,7 @@
 """Labels: what they may be, what they must fit, and where they are shown."""
 
 import json
+import re
 import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
@@ -21,7 +22,7 @@ from posteriors import made_up
 from refusals import assert_refused
 
 import dpmcmc
-from dpmcmc import Posterior
+from dpmcmc import InputError, Posterior
 from dpmcmc.labels import axes_of, titles_of, with_levels
 from dpmcmc.model import Model, check_model
 from dpmcmc.rehearsal.simulate import without_preparation
@@ -99,17 +100,20 @@ def test_names_of_one_axis_may_be_any_list(given: Any) -> None:
 @pytest.mark.parametrize(
     ("labels", "said"),
     [
-        (("age",), "labels is ('age',); labels must be names"),
-        ({3: ("age",)}, "labels has 3: ('age',)"),
-        ({"w": "age"}, "labels has 'w': 'age'; labels must be names"),
-        ({"w": ()}, "labels has 'w': ()"),
-        ({"w": {"a", "b"}}, "labels has 'w': {"),
-        ({"w": (("a",), "b")}, "labels has 'w': (('a',), 'b')"),
-        ({"w": (None, None)}, "which names no place. Leave it out"),
-        ({"w": ("a", 3)}, "labels has 'w': ('a', 3)"),
-        ({"w": (("a", 3),)}, "labels of 'w' hold 3; each must be a text"),
-        ({"w": ("a", "")}, "labels of 'w' hold ''; each must be a text"),
-        ({"w": ("a", "  ")}, "labels of 'w' hold '  '"),
+        (("age",), "labels is a tuple; labels must be names"),
+        ({3: ("age",)}, "labels has a int; labels must be names"),
+        ({"w": "age"}, "labels has a str for 'w'; labels must be names"),
+        ({"w": ()}, "labels has a tuple for 'w'"),
+        ({"w": {"a", "b"}}, "labels has a set for 'w'"),
+        ({"w": (("a",), "b")}, "labels has a tuple for 'w'"),
+        ({"w": (None, None)}, "labels names no place of 'w'. Leave it out"),
+        ({"w": ("a", 3)}, "labels has a tuple for 'w'"),
+        ({"w": (("a", 3),)}, "labels of 'w' hold int; each must be a text"),
+        ({"w": ("a", "")}, "labels of 'w' hold an empty text; each must be a text"),
+        ({"w": ("a", "  ")}, "labels of 'w' hold an empty text"),
+        ({"w": ("a", "b\u202ec")}, "another control character"),
+        ({"w": ("age", "age\u200b")}, "hold 'age' twice along one axis"),
+        ({"w": ("\u00e9", "e\u0301")}, "hold '\u00e9' twice along one axis"),
         ({"w": ("a", "b\nc")}, "labels of 'w' hold 'b\\nc', which has a line break"),
         ({"w": ("a", "\ud800")}, "another control character"),
         ({"w": ("a", "b", "a")}, "labels of 'w' hold 'a' twice along one axis"),
@@ -136,6 +140,14 @@ def test_what_is_no_label_is_refused_when_a_model_is_made(
 def test_labels_must_fit_what_is_shown(labels: Any, said: str) -> None:
     assert_refused(lambda: check_model(model(labels), START, RECORD), said)
     assert_refused(lambda: posterior(labels), said)
+
+
+@pytest.mark.parametrize("wrap", [lambda table: table, dict, lambda t: {"w": t}])
+def test_a_table_that_is_given_by_mistake_is_not_shown(wrap: Any) -> None:
+    table = pd.DataFrame({"w": [0.123, 0.456, 0.789]})
+    with pytest.raises(InputError) as refused:
+        model(wrap(table))
+    assert not re.search(r"0\.\d", str(refused.value))
 
 
 def test_labels_that_would_call_two_places_the_same_are_refused() -> None:

@@ -28,6 +28,11 @@ None for one that is numbered."""
 _BREAKS = ("Cc", "Cs", "Zl", "Zp")
 """Kinds of characters that break a line or a file: controls, halves of characters."""
 
+_TURNS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e") | frozenset(
+    "\u2066\u2067\u2068\u2069"
+)
+"""Characters that turn the direction of what follows: a label must not change that."""
+
 _WANTED = (
     "labels must be names of a parameter's places, such as {'coefficients': ('age', "
     "'income')}; for an array of several axes one such tuple for each, or None for an "
@@ -44,7 +49,7 @@ def checked(labels: Any) -> dict[str, Names]:
         If they are not names, or an axis has the same name twice.
     """
     if not isinstance(labels, Mapping):
-        raise InputError(f"labels is {labels!r}; {_WANTED}.")
+        raise InputError(f"labels is a {type(labels).__name__}; {_WANTED}.")
     return {name: _names(name, given) for name, given in labels.items()}
 
 
@@ -146,23 +151,23 @@ def with_levels(
 def _names(parameter: Any, given: Any) -> Names:
     """The names of one parameter, as tuples; those of one axis are not nested."""
     if not isinstance(parameter, str):
-        raise InputError(f"labels has {parameter!r}: {given!r}; {_WANTED}.")
+        raise InputError(f"labels has a {type(parameter).__name__}; {_WANTED}.")
+    # a table that was given by mistake must not be shown
+    wrong = f"labels has a {type(given).__name__} for {parameter!r}; {_WANTED}."
     listed = _listed(given)
     if listed is None:
-        raise InputError(f"labels has {parameter!r}: {given!r}; {_WANTED}.")
+        raise InputError(wrong)
     if all(isinstance(one, str) for one in listed):
         return _axis(parameter, listed)
     axes: list[tuple[str, ...] | None] = []
     for one in listed:
         along = None if one is None else _listed(one)
         if one is not None and along is None:
-            raise InputError(f"labels has {parameter!r}: {given!r}; {_WANTED}.")
+            raise InputError(wrong)
         axes.append(None if along is None else _axis(parameter, along))
     named = [one for one in axes if one is not None]
     if not named:
-        raise InputError(
-            f"labels has {parameter!r}: {given!r}, which names no place. Leave it out."
-        )
+        raise InputError(f"labels names no place of {parameter!r}. Leave it out.")
     return named[0] if len(axes) == 1 else tuple(axes)
 
 
@@ -178,22 +183,33 @@ def _listed(given: Any) -> tuple[Any, ...] | None:
 def _axis(parameter: str, names: tuple[Any, ...]) -> tuple[str, ...]:
     for one in names:
         if not isinstance(one, str) or not one.strip():
+            held = "an empty text" if isinstance(one, str) else type(one).__name__
             raise InputError(
-                f"labels of {parameter!r} hold {one!r}; each must be a text that is "
+                f"labels of {parameter!r} hold {held}; each must be a text that is "
                 "not empty. Name every place of the axis."
             )
-        if any(unicodedata.category(sign) in _BREAKS for sign in one):
+        if any(unicodedata.category(sign) in _BREAKS or sign in _TURNS for sign in one):
             raise InputError(
                 f"labels of {parameter!r} hold {one!r}, which has a line break or "
                 "another control character. Leave that out."
             )
-    twice = next((one for one in names if names.count(one) > 1), None)
+    seen = [_as_seen(one) for one in names]
+    twice = next(
+        (one for one, look in zip(names, seen, strict=True) if seen.count(look) > 1),
+        None,
+    )
     if twice is not None:
         raise InputError(
             f"labels of {parameter!r} hold {twice!r} twice along one axis. Name each "
             "place differently."
         )
     return tuple(names)
+
+
+def _as_seen(name: str) -> str:
+    """A name as a reader sees it: without characters that are not shown."""
+    shown = (sign for sign in name if unicodedata.category(sign) != "Cf")
+    return unicodedata.normalize("NFC", "".join(shown)).strip()
 
 
 def _fitting(shape: tuple[int, ...]) -> str:

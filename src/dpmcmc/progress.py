@@ -7,12 +7,16 @@ many of them are done.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from tqdm.auto import tqdm
 
 __all__ = ["Bar", "steps_bar"]
+
+
+_UNABLE = OSError, ValueError
+"""What a terminal that has gone away raises. It must not end a run that is paid for."""
 
 
 class Bar:
@@ -23,16 +27,24 @@ class Bar:
 
     def __call__(self, done: int) -> None:
         """Move by so many."""
-        self._bar.update(done)
+        with suppress(*_UNABLE):
+            self._bar.update(done)
 
     def say(self, label: str) -> None:
         """Show another label: what is under way now."""
-        self._bar.set_description_str(label)
+        with suppress(*_UNABLE):
+            self._bar.set_description_str(label)
 
     def expect(self, total: int) -> None:
         """Set how many there are, where it was not known before."""
         self._bar.total = total
-        self._bar.refresh()
+        with suppress(*_UNABLE):
+            self._bar.refresh()
+
+    def close(self) -> None:
+        """Show it no longer."""
+        with suppress(*_UNABLE):
+            self._bar.close()
 
 
 @contextmanager
@@ -52,6 +64,13 @@ def steps_bar(
     unit
         What is counted, as it stands behind a number.
     """
-    with tqdm(total=total, desc=label, unit=unit, disable=not shown) as bar:
-        yield Bar(bar)
-        bar.set_description_str(label)
+    try:
+        shows = tqdm(total=total, desc=label, unit=unit, disable=not shown)
+    except _UNABLE:
+        shows = tqdm(disable=True)
+    bar = Bar(shows)
+    try:
+        yield bar
+        bar.say(label)
+    finally:
+        bar.close()

@@ -343,6 +343,7 @@ def test_a_rehearsal_shows_bars_on_a_terminal_alone(
             "hessian_part": 0.15,
             "gradient_bound": 5.0,
             "tempering": 312.0,
+            "chains": 1,
         },
         "words": chosen.words,
         "reason": "it is good",

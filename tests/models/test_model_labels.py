@@ -72,6 +72,19 @@ CASES: dict[str, tuple[dict[str, Any], int, tuple[str, ...] | None]] = {
         2,
         ("age", "pay"),
     ),
+    "levels of a changed column": (
+        {
+            "region": [Standardise(-1.0, 1.0), OneHot((1, 2, 3))],
+            "x": Stack(["region", "age"]),
+        },
+        4,
+        ("region[0]", "region[1]", "region[2]", "age"),
+    ),
+    "levels of a column made before": (
+        {"region": Copy("area"), "region=": OneHot(2), "x": Stack(["region="])},
+        2,
+        ("region==0", "region==1"),
+    ),
     "an intercept": (
         {"x": Stack(["age"], intercept=True)},
         2,
@@ -116,6 +129,13 @@ def test_names_fit_what_is_shown(make: Callable[..., Model]) -> None:
 @pytest.mark.parametrize("make", REGRESSIONS.values(), ids=REGRESSIONS)
 def test_without_a_preparation_there_are_no_names(make: Callable[..., Model]) -> None:
     assert make(2, None).labels == {}
+
+
+def test_levels_of_a_column_that_was_changed_before_are_numbered() -> None:
+    first = Preparation({"region": Clamp(1, 5)})
+    then = Preparation({**REGION, "x": Stack(["region"])})
+    model = models.logistic_regression(2, norm=2.0, before=first.then(then))
+    assert model.labels == {"coefficients": ("region[0]", "region[1]")}
 
 
 def test_preparations_one_after_the_other() -> None:

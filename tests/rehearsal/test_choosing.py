@@ -95,8 +95,8 @@ def test_what_was_chosen_is_said_in_words() -> None:
         "2.5 times the usual length. Of what a record adds to the released sum, 0.15 "
         "of the length is for its Hessian and 0.99 for its gradient: the less, the "
         "more noise is on it. The likelihood is tempered, to count for 312 records. 4 "
-        "chains share its steps: by the rehearsal each has 100 effective draws, and "
-        "r-hat compares them."
+        "chains share its steps: by the rehearsal each has at least 100 effective "
+        "draws, and r-hat compares them."
     )
     plain = Choice(Chosen("shrinking"), {}, ("a",), "it is there", None)
     assert str(plain) == "Way: shrinking; it is there."

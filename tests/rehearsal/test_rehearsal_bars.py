@@ -3,6 +3,7 @@
 """Progress bars of whatever takes long: shown where asked for, with what is done."""
 
 import re
+import sys
 from typing import Any
 
 import jax
@@ -51,6 +52,35 @@ def test_a_bar_says_what_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
         bar.say("Trying one")
         bar(2)
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("broken_at", range(6))
+def test_a_terminal_that_goes_away_ends_no_run(
+    monkeypatch: pytest.MonkeyPatch, broken_at: int
+) -> None:
+    """What it is shown for may be paid for already."""
+
+    class Gone:
+        left = broken_at
+
+        def write(self, text: str) -> int:
+            self.left -= 1
+            if self.left < 0:
+                raise BrokenPipeError
+            return len(text)
+
+        def flush(self) -> None:
+            self.write("")
+
+    monkeypatch.setattr(sys, "stderr", Gone())
+    moved = []
+    with steps_bar(3, "Trying", shown=True) as bar:
+        bar.say("Trying hard")
+        bar.expect(2)
+        for number in range(2):
+            bar(1)
+            moved.append(number)
+    assert moved == [0, 1]
 
 
 def run_rehearsal(**settings: Any) -> None:

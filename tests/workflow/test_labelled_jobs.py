@@ -60,6 +60,15 @@ def run_study(folder: Path, name: str = "study", **changes: Any) -> Outcome:
     return run(job, folder / "run", ask=yes, progress=False)
 
 
+def test_levels_of_a_clamped_column_are_not_called_by_their_texts(
+    people: Path,
+) -> None:
+    """Codes beyond a bound are moved to it: one text would stand for several."""
+    outcome = run_study(people, bounds={"region": (0.0, 1.0)})
+    names = ("age", "region=1", "region=2")
+    assert outcome.posterior.labels == {"coefficients": names}
+
+
 def test_a_job_calls_levels_by_their_texts(people: Path) -> None:
     outcome = run_study(people)
     assert outcome.posterior.labels == {"coefficients": NAMES}

@@ -221,8 +221,8 @@ def _plan(question: "Question") -> str:
     if question.ways > 1:
         title = (
             f"A start is found privately; there, one of {question.ways} ways to go on "
-            "is chosen on\nsimulated records. All cost about the same; the costliest "
-            "would be:"
+            "is chosen on\nsimulated records, and how many chains share its steps. All "
+            "cost about the same;\nthe costliest would be:"
         )
     lines = [
         textwrap.fill(line, 88, initial_indent="  ", subsequent_indent="    ")

@@ -34,7 +34,8 @@ def labels_from(
     dict
         The names that a `Stack` gives to x, if they are so many and all differ; else
         nothing. A column is called by its name, a level of `OneHot` ``region=2``, an
-        entry of a vector ``scores[2]``.
+        entry of a vector ``scores[2]``; and so a level of a column that was changed
+        before, as its codes are no longer those of the table.
     """
     made: dict[str, Any] = {}
     for columns in _columns(before):
@@ -79,7 +80,11 @@ def _entries(name: str, steps: Any, made: Mapping[str, Any]) -> Any:
         elif isinstance(step, OneHot):
             codes = tuple(step.levels)  # type: ignore[arg-type]
             kept = codes[1:] if step.drop_first else codes
-            entries = tuple(f"{name}={code}" for code in kept)
+            as_it_came = step is steps[0] and name not in made
+            entries = tuple(
+                f"{name}={code}" if as_it_came else f"{name}[{place}]"
+                for place, code in enumerate(kept)
+            )
         elif isinstance(step, Whiten):
             entries = None  # each entry is now of several
     return entries

@@ -92,6 +92,13 @@ class Preparation:
         except InputError as error:
             raise InputError(str(error)) from None
 
+    @property
+    def made(self) -> frozenset[str]:
+        """The names of the columns that it makes or changes."""
+        before = frozenset[str]() if self.first is None else self.first.made
+        own = self.columns if isinstance(self.columns, Mapping) else ()
+        return before | frozenset(own)
+
     def describe(self) -> tuple[str, ...]:
         """Say what is done to each column, one line each."""
         before = () if self.first is None else self.first.describe()

@@ -89,11 +89,11 @@ def show_range(low: Any, high: Any) -> str:
 def show(value: Any) -> str:
     """Show a public number, or several.
 
-    One with more than nine digits, as a logarithm has, is rounded to six, after ≈.
+    One with more than nine digits, as a logarithm has, is rounded to six, after ≈;
+    a whole one from twelve digits on.
     """
     if np.ndim(value):
         return ", ".join(show(part) for part in value)
     number = float(value)
-    whole = f"{number:.12g}"
-    is_long = not number.is_integer() and float(f"{number:.9g}") != float(whole)
-    return f"≈{number:.6g}" if is_long else whole
+    shown = f"{number:.12g}" if number.is_integer() else f"{number:.9g}"
+    return shown if float(shown) == number else f"≈{number:.6g}"

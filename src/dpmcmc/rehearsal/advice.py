@@ -9,6 +9,7 @@ import numpy as np
 from dpmcmc.rehearsal.results import Rehearsal, Trial
 
 __all__ = [
+    "CHAINS",
     "ENOUGH_DRAWS",
     "HOPELESS",
     "LEAST_TEMPERED",
@@ -34,7 +35,8 @@ LEAST_TEMPERED = 10
 ENOUGH_DRAWS = 100
 """Effective draws that a chain must have for its steps to be shared by several."""
 
-_MOST_CHAINS = 4
+CHAINS = (4, 2, 1)
+"""How many chains may share the steps of a way."""
 
 ALIKE = 2.0
 """By which factor errors must differ to count, being those of one rehearsal."""
@@ -58,12 +60,12 @@ def chains_for(trial: Trial) -> int:
     say what one cannot, whether chains agree. A warm-up, a quarter of a chain, is then
     some 33 effective draws long, which is plenty where a chain starts at the top.
     """
-    chains = _MOST_CHAINS
-    while chains > 1 and not (
-        trial.ess >= chains * ENOUGH_DRAWS and trial.steps % chains == 0
-    ):
-        chains //= 2
-    return chains
+    return next(
+        chains
+        for chains in CHAINS
+        if chains == 1
+        or (trial.ess >= chains * ENOUGH_DRAWS and trial.steps % chains == 0)
+    )
 
 
 def advice_on(trial: Trial, records: int, epsilon: float) -> str:

@@ -29,6 +29,7 @@ from dpmcmc.preparation import Preparation
 from dpmcmc.private import Records, Tape
 from dpmcmc.progress import steps_bar
 from dpmcmc.rehearsal.advice import (
+    CHAINS,
     HOPELESS,
     LEAST_TEMPERED,
     USABLE,
@@ -43,7 +44,14 @@ from dpmcmc.rehearsal.screening import SEED, Task, screened
 from dpmcmc.rehearsal.simulate import Covariates
 from dpmcmc.rehearsal.starting import plan_fit
 from dpmcmc.rehearsal.trials import Way, rehearse, tempered_start
-from dpmcmc.rehearsal.ways import open_ways, safest, way_of, with_shares
+from dpmcmc.rehearsal.ways import (
+    SHARES,
+    is_control,
+    open_ways,
+    safest,
+    way_of,
+    with_shares,
+)
 from dpmcmc.relevance import told_coordinates
 from dpmcmc.run import Precision
 from dpmcmc.starts import find_start
@@ -95,17 +103,13 @@ def sample_automatically(
     if choice is None:
         choice = _choose(task, found, covariates, may_split)
     if custody.kept("choice") is None:
-        blind = {"blind": np.array(choice.rehearsal is None)}
-        custody.keep("choice", {**choice.chosen.as_arrays(), **blind})
+        custody.keep("choice", choice.chosen.as_arrays())
     if settings.progress:
         print(choice)
     chosen = _chosen(task, found, choice.settings)
     certificate = check_privately(chosen, delta=delta, epsilon=epsilon)
     posterior = run_certified(chosen, certificate, custody)
-    is_blind = choice.rehearsal is None
-    if (kept := custody.kept("choice")) is not None:
-        is_blind = bool(kept["blind"])
-    return _with_choice(posterior, choice, is_blind)
+    return _with_choice(posterior, choice)
 
 
 def choose(
@@ -221,7 +225,7 @@ def _chosen(task: Task, start: Start, told: Mapping[str, Any]) -> Settings:
 
 def _told(task: Task, chosen: Chosen, found: Start | None) -> Mapping[str, Any]:
     """What a way gives to `sample`, with what was chosen about it."""
-    name, split, tempering, chains = chosen
+    name, split, tempering, chains, _ = chosen
     start = found
     if found is not None:
         start = tempered_start(found, len(task.records), tempering)
@@ -233,11 +237,11 @@ def _told(task: Task, chosen: Chosen, found: Start | None) -> Mapping[str, Any]:
     return told
 
 
-def _with_choice(posterior: Posterior, choice: Choice, is_blind: bool) -> Posterior:
+def _with_choice(posterior: Posterior, choice: Choice) -> Posterior:
     """The posterior with the choice beside it, and in its notes if it was blind."""
     settings = {**posterior.settings, "choice": str(choice)}
     statement = posterior.statement
-    if is_blind:
+    if choice.chosen.is_blind:
         note = f"how to run was chosen without a rehearsal. Way: {choice.way}; "
         note += f"{choice.reason}."
         statement = replace(statement, notes=(*statement.notes, note))
@@ -250,13 +254,21 @@ def _kept_choice(task: Task, found: Start, custody: Custody) -> Choice | None:
     if kept is None:
         return None
     chosen = Chosen.of_arrays(kept)
-    if chosen.name not in task.ways:
+    if not _is_open(task, chosen):
         raise InputError(
             f"the run was broken off after it chose {chosen.name!r}, which is no way "
-            "for this model. Give the model that it was begun with."
+            "for this model, or not so. Give the model that it was begun with, and its "
+            "folder as it was."
         )
     reason = "as chosen before the run was broken off"
     return Choice(chosen, _told(task, chosen, found), tuple(task.ways), reason, None)
+
+
+def _is_open(task: Task, chosen: Chosen) -> bool:
+    """Whether it can have been chosen: such a way is certified, and set aside."""
+    name, split, _, chains, _ = chosen
+    is_shared = split is None or (is_control(name) and split.share in SHARES)
+    return name in task.ways and is_shared and chains in CHAINS
 
 
 def _choose(
@@ -306,7 +318,7 @@ def _choose(
 
 def _blind(task: Task, found: Start | None, why: str) -> Choice:
     """The first way, with what that means."""
-    first = Chosen(safest(task.ways))
+    first = Chosen(safest(task.ways), is_blind=True)
     reason = (
         f"not rehearsed: {why}. So nobody knows how many records are cut short, or how "
         "far the posterior is off by it"

@@ -34,12 +34,15 @@ class Chosen(NamedTuple):
         How many records the likelihood counts for; None for all.
     chains
         How many chains share its steps.
+    is_blind
+        Whether it was taken without a rehearsal.
     """
 
     name: str
     split: Split | None = None
     tempering: float | None = None
     chains: int = 1
+    is_blind: bool = False
 
     @property
     def words(self) -> str:
@@ -65,7 +68,7 @@ class Chosen(NamedTuple):
         if self.chains > 1:
             said.append(
                 f"{self.chains} chains share its steps: by the rehearsal each has "
-                f"{ENOUGH_DRAWS} effective draws, and r-hat compares them."
+                f"at least {ENOUGH_DRAWS} effective draws, and r-hat compares them."
             )
         return " ".join(said)
 
@@ -78,6 +81,7 @@ class Chosen(NamedTuple):
                 [] if self.tempering is None else [self.tempering], np.float64
             ),
             "chains": np.array(self.chains),
+            "blind": np.array(self.is_blind),
         }
 
     @classmethod
@@ -89,7 +93,7 @@ class Chosen(NamedTuple):
         InputError
             If it was kept in another way, by another version.
         """
-        if not {"way", "split", "tempering", "chains"} <= set(arrays):
+        if not {"way", "split", "tempering", "chains", "blind"} <= set(arrays):
             raise InputError(
                 "the run was begun with another version of dpmcmc, which kept what it "
                 "chose in another way. Go on with the version that began it, or begin "
@@ -101,6 +105,7 @@ class Chosen(NamedTuple):
             Split(*split) if split else None,
             tempering[0] if tempering else None,
             int(arrays["chains"]),
+            bool(arrays["blind"]),
         )
 
 

@@ -181,11 +181,20 @@ def _go(
 
 
 def _labelled(study: Study) -> Model | Callable[..., Any]:
-    """The model, in whose labels levels stand by their texts."""
-    model = study.model
-    if not isinstance(model, Model) or not model.labels or not study.levels:
+    """The model, in whose labels levels stand by their texts.
+
+    Not those of columns that were changed before the model sees them.
+    """
+    model, before = study.model, study.preparation
+    changed = frozenset() if before is None else before.made
+    levels = {
+        name: texts
+        for name, texts in (study.levels or {}).items()
+        if name not in changed
+    }
+    if not isinstance(model, Model) or not levels:
         return model
-    return replace(model, labels=with_levels(model.labels, study.levels))
+    return replace(model, labels=with_levels(model.labels, levels))
 
 
 def _is_untold(job: Job) -> bool:
