@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 
+import jax
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -59,3 +60,13 @@ def model() -> dpmcmc.Model:
 def records() -> np.ndarray:
     """A hundred simulated records for `model`."""
     return np.random.default_rng(1).normal(0.3, 1.0, size=100)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_more_programs_than_needed() -> Iterator[None]:
+    """Forget what was compiled for a file's tests, which no other file's need.
+
+    Kept to the end, the programs of all tests take gigabytes.
+    """
+    yield
+    jax.clear_caches()

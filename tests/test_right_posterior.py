@@ -326,7 +326,7 @@ def test_calibration_by_more_simulation() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        pytest.param({"prior_sd": 0.6}, id="prior too narrow"),
+        pytest.param({"prior_sd": 0.6}, id="prior too narrow", marks=pytest.mark.slow),
         pytest.param({"noise": 1.3}, id="noise too large"),
     ],
 )

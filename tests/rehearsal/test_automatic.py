@@ -46,7 +46,8 @@ def make_model(**changes: Any) -> Model:
 
 
 MODEL, SILENT = make_model(), make_model(simulate=None)
-"""One of each for all tests, so that what was compiled for one serves the next."""
+"""One of each for all tests, so that what was compiled for one serves the next; and so
+do costs that were certified, as all have one budget."""
 
 RECORDS = {"x": np.random.default_rng(2).normal(0.5, 1.0, COUNT)}
 
@@ -131,7 +132,7 @@ def test_what_cannot_run_is_refused_before_a_start_is_spent(
 ) -> None:
     monkeypatch.setattr(automatic, "find_start", None)  # calling it would fail
     with pytest.raises(InputError):
-        sample(MODEL, RECORDS, epsilon=1.0, delta=1e-6, progress=False, **change)
+        sample(MODEL, RECORDS, epsilon=2.0, delta=1e-6, progress=False, **change)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +158,7 @@ def test_chains_and_a_warmup_that_are_given_are_kept_to(
         seen.append((settings.chains, given["may_split"]))
 
     monkeypatch.setattr("dpmcmc.sampler.sample_automatically", automatically)
-    sample(MODEL, RECORDS, epsilon=1.0, delta=1e-6, progress=False, **told)
+    sample(MODEL, RECORDS, epsilon=2.0, delta=1e-6, progress=False, **told)
     assert seen == [(chains, may_split)]
 
 
@@ -179,7 +180,7 @@ def test_a_rehearsal_that_fails_does_not_lose_the_start(
         raise RuntimeError("out of memory")
 
     monkeypatch.setattr(automatic, "rehearse", fail)
-    posterior = sample(MODEL, RECORDS, epsilon=1.0, delta=1e-6, progress=False)
+    posterior = sample(MODEL, RECORDS, epsilon=2.0, delta=1e-6, progress=False)
     assert "the rehearsal failed with RuntimeError" in choice_of(posterior)
 
 
@@ -204,14 +205,17 @@ def test_a_choice_can_be_made_without_a_record() -> None:
     assert {trial.name for trial in choice.rehearsal.trials} == set(choice.tried)
 
 
-def test_without_a_simulator_it_says_that_it_did_not_rehearse() -> None:
-    posterior = sample(SILENT, RECORDS, epsilon=1.0, delta=1e-6, progress=False)
+def test_without_a_simulator_it_says_that_it_did_not_rehearse(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    posterior = sample(SILENT, RECORDS, epsilon=2.0, delta=1e-6)
     said = choice_of(posterior)
     assert said.startswith(
         "Way: control variates in 3 rounds; not rehearsed: the model has no simulator. "
         "So nobody knows"
     )
     assert "chosen without a rehearsal. Way: " in posterior.statement.text
+    assert " ".join(capsys.readouterr().out.split()) == said
 
 
 def test_a_budget_that_buys_nothing_usable_is_said_with_what_would() -> None:
@@ -223,12 +227,6 @@ def test_a_budget_that_buys_nothing_usable_is_said_with_what_would() -> None:
     (warning,) = [one for one in said if "does not buy a usable posterior" in one]
     for word in ("ε = ", "N = "):
         assert word in warning
-
-
-def test_the_printed_choice(capsys: pytest.CaptureFixture[str]) -> None:
-    sample(SILENT, RECORDS, epsilon=1.0, delta=1e-6)
-    said = capsys.readouterr().out
-    assert said.startswith("Way: control variates in 3 rounds; not rehearsed")
 
 
 @pytest.mark.parametrize(

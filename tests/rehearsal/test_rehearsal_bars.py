@@ -4,6 +4,7 @@
 
 import re
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -124,6 +125,8 @@ def test_one_call_certifies_under_a_bar(
     def stop(*_: Any, **__: Any) -> None:
         raise Enough
 
+    certified = SimpleNamespace(statement=SimpleNamespace(clip=0.01))
+    monkeypatch.setattr(automatic, "check_privately", lambda *_, **__: certified)
     monkeypatch.setattr(automatic, "_choose", stop)
     for progress in (True, False):
         with pytest.raises(Enough):

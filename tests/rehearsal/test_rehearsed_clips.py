@@ -16,7 +16,11 @@ CLIPS = {0.01: 40, 0.02: 50, 0.05: 60, 0.1: 70}
 
 
 @pytest.mark.parametrize(
-    "clipping", [PlainClipping(), ModelCorrection(simulated=64)], ids=["plain", "model"]
+    "clipping",
+    [
+        pytest.param(PlainClipping(), id="plain"),
+        pytest.param(ModelCorrection(simulated=64), id="model", marks=pytest.mark.slow),
+    ],
 )
 def test_four_clips_of_a_method_share_one_program(
     monkeypatch: pytest.MonkeyPatch, clipping: Any
