@@ -92,11 +92,12 @@ def test_what_was_chosen_is_said_in_words() -> None:
     assert " ".join(rest) == (
         "Control variates may cost 95% of the ε that the start leaves, by themselves; "
         "bits have the rest. A record's gradient is shortened where it is longer than "
-        "2.5 times the usual length. Of what a record adds to the released sum, 0.15 "
-        "of the length is for its Hessian and 0.99 for its gradient: the less, the "
-        "more noise is on it. The likelihood is tempered, to count for 312 records. 4 "
-        "chains share its steps: by the rehearsal each has at least 100 effective "
-        "draws, and r-hat compares them."
+        "2.5 times the usual length: if the model is wrong about such records, means "
+        "are off by more than intervals say. Of what a record adds to the released "
+        "sum, 0.15 of the length is for its Hessian and 0.99 for its gradient: the "
+        "less, the more noise is on it. The likelihood is tempered, to count for 312 "
+        "records. 4 chains share its steps: by the rehearsal each has at least 100 "
+        "effective draws, and r-hat compares them."
     )
     plain = Choice(Chosen("shrinking"), {}, ("a",), "it is there", None)
     assert str(plain) == "Way: shrinking; it is there."

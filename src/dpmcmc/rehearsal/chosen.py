@@ -55,7 +55,8 @@ class Chosen(NamedTuple):
                 f"Control variates may cost {share:.0%} of the ε that the start "
                 "leaves, by themselves; bits have the rest.",
                 "A record's gradient is shortened where it is longer than "
-                f"{bound:g} times the usual length.",
+                f"{bound:g} times the usual length: if the model is wrong about such "
+                "records, means are off by more than intervals say.",
                 f"Of what a record adds to the released sum, {part:g} of the length is "
                 f"for its Hessian and {rest:.2g} for its gradient: the less, the more "
                 "noise is on it.",
