@@ -2,21 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Custody is asked before records are read, and a broken run goes on from its parts."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from dp_accounting.dp_event import DpEvent, SelfComposedDpEvent
+from custodians import MODEL, RECORDS, Custodian, Killed, all_of, run
+from dp_accounting.dp_event import SelfComposedDpEvent
 
 import dpmcmc
 from dpmcmc import (
     ControlVariates,
-    InputError,
-    Posterior,
     RandomWalk,
-    Statement,
     SufficientStatistics,
     Variational,
 )
@@ -25,62 +22,7 @@ from dpmcmc.accounting.registry import flatten
 from dpmcmc.custody import Arrays
 from dpmcmc.private import acceptance, gradients
 from dpmcmc.proposals import Adaptive
-from dpmcmc.rehearsal import Chosen
-from dpmcmc.rehearsal.shares import Split
 from dpmcmc.variational import Start
-
-RECORDS = np.random.default_rng(3).normal(1.0, 1.0, 400)
-MODEL = dpmcmc.Model(
-    log_likelihood=lambda theta, x: -0.5 * (x - theta["mean"]) ** 2,
-    log_prior=lambda theta: -0.005 * theta["mean"] ** 2,
-    initial={"mean": 0.0},
-)
-
-
-def all_of(events: Iterable[DpEvent]) -> Counter[DpEvent]:
-    return sum((flatten(event) for event in events), start=Counter())
-
-
-class Killed(BaseException):
-    """Stands for a process that dies: nothing is tidied up."""
-
-
-class Custodian:
-    """Keeps everything in memory, writes down what happens, and dies when told."""
-
-    def __init__(self, dies_at: str = "") -> None:
-        self.log: list[str] = []
-        self.totals: Sequence[DpEvent] = ()
-        self.statement: Statement | None = None
-        self.charged: dict[str, DpEvent] = {}
-        self.parts: dict[str, Arrays] = {}
-        self.dies_at = dies_at
-
-    def reserve(self, totals: Sequence[DpEvent], statement: Statement) -> None:
-        self.totals, self.statement = totals, statement
-        self._note("reserve")
-
-    def charge(self, part: str, event: DpEvent) -> None:
-        assert part not in self.charged
-        self._note(f"charge {part}")
-        self.charged[part] = event
-
-    def is_charged(self, part: str) -> bool:
-        return part in self.charged
-
-    def keep(self, part: str, arrays: Arrays) -> None:
-        self._note(f"keep {part}")
-        assert part not in self.parts
-        self.parts[part] = {name: np.array(value) for name, value in arrays.items()}
-
-    def kept(self, part: str) -> Arrays | None:
-        return self.parts.get(part)
-
-    def _note(self, what: str) -> None:
-        if what == self.dies_at:
-            self.dies_at = ""
-            raise Killed(what)
-        self.log.append(what)
 
 
 @pytest.fixture
@@ -104,17 +46,6 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Custodian]:
         return custodian
 
     return make
-
-
-def run(custodian: Custodian, **changes: Any) -> Posterior:
-    told: dict[str, Any] = {
-        "epsilon": 1.0,
-        "delta": 1e-5,
-        "clip": 0.01,
-        "proposal": RandomWalk(0.1),
-    }
-    told = {name: value for name, value in {**told, **changes}.items() if value != ""}
-    return dpmcmc.sample(MODEL, RECORDS, custody=custodian, progress=False, **told)
 
 
 WITH_CONTROL = {
@@ -294,79 +225,6 @@ def test_nothing_is_fitted_again_once_it_was_kept(
     assert posterior.noise_aware is not None
 
 
-def test_one_call_reserves_every_way_and_takes_up_its_choice() -> None:
-    told = {"clip": "", "proposal": ""}
-    custodian = Custodian(dies_at="keep chunk-000003")
-    with pytest.raises(Killed):
-        run(custodian, **told)
-    kept = Chosen.of_arrays(custodian.parts["choice"])
-    assert len(custodian.totals) > 1
-    posterior = run(custodian, **told)
-    said = " ".join(posterior.settings["choice"].split())
-    assert said.startswith(f"Way: {kept.name}; as chosen before")
-    assert kept.words in said
-    # what was rehearsed before is not said to be blind now, and the other way round
-    assert ("chosen without a rehearsal" in posterior.statement.text) == bool(
-        custodian.parts["choice"]["blind"]
-    )
-    custodian.parts["choice"] = {**custodian.parts["choice"], "blind": np.array(False)}
-    again = run(custodian, **told).statement.text
-    assert "chosen without a rehearsal" not in again
-    charged = all_of(custodian.charged.values())
-    assert charged in [flatten(total) for total in custodian.totals]
-
-
-def broken_off_after_its_choice() -> Custodian:
-    custodian = Custodian(dies_at="charge control")
-    with pytest.raises(Killed):
-        run(custodian, clip="", proposal="")
-    return custodian
-
-
-def test_a_run_goes_on_with_all_that_was_chosen() -> None:
-    """Share, part and bound are those that were kept, as plain arrays."""
-    custodian = broken_off_after_its_choice()
-    chosen = Chosen("control variates", Split(0.75, 0.3, 6.0))
-    custodian.parts["choice"] = chosen.as_arrays()
-    posterior = run(custodian, clip="", proposal="")
-    said = " ".join(posterior.settings["choice"].split())
-    assert said.startswith("Way: control variates; as chosen before")
-    assert chosen.words in said
-    assert "the gradient is longer than 6 or" in posterior.statement.text
-    charged = all_of(custodian.charged.values())
-    assert charged in [flatten(total) for total in custodian.totals]
-
-
-@pytest.mark.parametrize(
-    ("chosen", "steps"),
-    [
-        (Chosen("control variates", Split(0.75, 0.3, 6.0), None, 4), 1000),
-        (Chosen("plain clipping", None, 100.0, 2), 1500),
-    ],
-)
-def test_a_run_goes_on_with_the_chains_and_the_tempering_that_were_kept(
-    chosen: Chosen, steps: int
-) -> None:
-    """Also when it is broken off once more, and for what was set aside for one chain.
-
-    A walk is made of the start, which has the shape of the tempered posterior.
-    """
-    custodian = broken_off_after_its_choice()
-    custodian.parts["choice"] = chosen.as_arrays()
-    custodian.dies_at = "keep chunk-000003"
-    with pytest.raises(Killed):
-        run(custodian, clip="", proposal="")
-    posterior = run(custodian, clip="", proposal="")
-    statement = posterior.statement
-    assert (statement.chains, statement.steps) == (chosen.chains, steps)
-    assert statement.tempered == (chosen.tempering or len(RECORDS))
-    if chosen.tempering is not None:
-        shape = custodian.parts["start"]["covariance"] * len(RECORDS) / chosen.tempering
-        assert repr(RandomWalk(0.8**2 * shape)) == posterior.settings["proposal"]
-    charged = all_of(custodian.charged.values())
-    assert charged in [flatten(total) for total in custodian.totals]
-
-
 def test_a_sum_that_was_kept_moves_no_bar(capsys: pytest.CaptureFixture[str]) -> None:
     """No record is added up again, and no bar says that one is."""
     model, records = dpmcmc.models.normal((-9, 11), sd=1.0), {"x": RECORDS}
@@ -381,40 +239,6 @@ def test_a_sum_that_was_kept_moves_no_bar(capsys: pytest.CaptureFixture[str]) ->
             custody=custodian,
         )
         assert ("Statistics" in capsys.readouterr().err) == is_new
-
-
-@pytest.mark.parametrize(
-    ("kept", "words"),
-    [
-        ({"way": np.array("shrinking"), "blind": np.array(True)}, "another version"),
-        (Chosen("by hand").as_arrays(), "'by hand', which is no way for this model"),
-        (
-            Chosen("plain clipping", None, None, 3).as_arrays(),
-            "'plain clipping', which",
-        ),
-        (
-            Chosen("plain clipping", None, None, 0).as_arrays(),
-            "'plain clipping', which",
-        ),
-        (
-            Chosen("plain clipping", Split(0.9, 0.3, 6.0)).as_arrays(),
-            "'plain clipping', which",
-        ),
-        (
-            Chosen("control variates", Split(0.5, 0.3, 6.0)).as_arrays(),
-            "'control variates', which",
-        ),
-    ],
-)
-def test_a_choice_that_cannot_be_taken_up_is_refused(
-    kept: dict[str, np.ndarray], words: str
-) -> None:
-    custodian = broken_off_after_its_choice()
-    custodian.parts["choice"] = kept
-    charged = dict(custodian.charged)
-    with pytest.raises(InputError, match=words):
-        run(custodian, clip="", proposal="")
-    assert custodian.charged == charged
 
 
 def test_ctrl_c_returns_the_draws_made_so_far() -> None:
