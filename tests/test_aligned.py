@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpmcmc import plan
-from dpmcmc.aligned import WIDTH, aligned, filled
+from dpmcmc.aligned import WIDTH, aligned, columns_of, filled
 from dpmcmc.ledger.overview import Overview, RunView
 
 WORDS = st.lists(st.text("abc", min_size=1, max_size=120), max_size=8).map(" ".join)
@@ -19,7 +19,7 @@ NUMBERS = st.text("0123", max_size=9)
 
 @given(st.lists(st.tuples(WORDS, NUMBERS, NUMBERS, WORDS), min_size=1, max_size=5))
 def test_a_table_is_no_wider_than_a_page(rows: list[tuple[str, ...]]) -> None:
-    lines = aligned(rows, right=(1, 2), broken=(0, 3))
+    lines = aligned(rows, right=(1, 2), broken_at=(0, 3))
     assert max(map(len, lines)) <= WIDTH
     kept, given = (
         "".join(sorted("".join(part).replace(" ", "")))
@@ -30,7 +30,7 @@ def test_a_table_is_no_wider_than_a_page(rows: list[tuple[str, ...]]) -> None:
 
 def test_columns_stand_under_each_other() -> None:
     rows = [("", "ε", "note"), ("a", "1.5", "one"), ("long name", "10", "b " * 60)]
-    assert aligned(rows, right=(1,), broken=(2,)) == [
+    assert aligned(rows, right=(1,), broken_at=(2,)) == [
         "             ε  note",
         "a          1.5  one",
         "long name   10  " + "b " * 35 + "b",
@@ -71,3 +71,12 @@ def test_a_plan_is_shown_on_a_page(told: dict[str, Any]) -> None:
     assert "1,000,000 records, clip 0.006" in " ".join(planned.table().split())
     wide = replace(planned, steps=123_456_789, records=10**12, clip=1.23456e-10)
     assert max(map(len, wide.table().split("\n"))) <= WIDTH
+
+
+def test_wide_characters_take_the_room_that_they_take_on_a_screen() -> None:
+    """Two columns each: numbers behind them stand under one another all the same."""
+    rows = [("年齢", "1"), ("age", "22"), ("e\u0301", "333")]
+    lines = aligned(rows, right=(1,), broken_at=(0,))
+    assert lines == ["年齢    1", "age    22", "e\u0301     333"]
+    long = [("年" * 60, "1"), ("age", "22")]
+    assert max(map(columns_of, aligned(long, right=(1,), broken_at=(0,)))) <= WIDTH

@@ -23,10 +23,10 @@ from refusals import assert_refused
 
 import dpmcmc
 from dpmcmc import InputError, Posterior
+from dpmcmc.aligned import broken
 from dpmcmc.labels import axes_of, titles_of, with_levels
 from dpmcmc.model import Model, check_model
 from dpmcmc.rehearsal.simulate import without_preparation
-from dpmcmc.summary import broken
 
 SHAPES: dict[str, tuple[int, ...]] = {"w": (3,), "mean": (), "group.scale": (2, 3)}
 START = {

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables as text, no wider than a page: what is too long is broken over lines."""
 
+import re
 import textwrap
+import unicodedata
 from collections.abc import Collection, Sequence
 from itertools import zip_longest
 
-__all__ = ["WIDTH", "aligned", "filled"]
+__all__ = ["WIDTH", "aligned", "broken", "columns_of", "filled"]
 
 WIDTH = 88
 """The widest line that is printed."""
@@ -20,7 +22,7 @@ def filled(line: str) -> str:
 
 
 def aligned(
-    rows: Sequence[Sequence[str]], *, right: Collection[int], broken: Collection[int]
+    rows: Sequence[Sequence[str]], *, right: Collection[int], broken_at: Collection[int]
 ) -> list[str]:
     """The lines of a table.
 
@@ -30,24 +32,50 @@ def aligned(
         The cells of each row, the header among them.
     right
         The columns of numbers, which are set to the right.
-    broken
+    broken_at
         The columns whose cells may be broken where lines would be too wide: first the
         widest of them.
     """
-    widths = [max(1, *map(len, column)) for column in zip(*rows, strict=True)]
+    widths = [max(1, *map(columns_of, column)) for column in zip(*rows, strict=True)]
     room = WIDTH - len(_GAP) * (len(widths) - 1)
-    while sum(widths) > room and max(widths[place] for place in broken) > 1:
-        widths[max(broken, key=lambda place: widths[place])] -= 1
+    while sum(widths) > room and max(widths[place] for place in broken_at) > 1:
+        widths[max(broken_at, key=lambda place: widths[place])] -= 1
     lines = []
     for row in rows:
         cells = [
-            (textwrap.wrap(cell, width) or [""]) if place in broken else [cell]
+            broken(cell, width) if place in broken_at else [cell]
             for place, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         for parts in zip_longest(*cells, fillvalue=""):
             shown = (
-                part.rjust(width) if place in right else part.ljust(width)
+                " " * (width - columns_of(part)) + part
+                if place in right
+                else part + " " * (width - columns_of(part))
                 for place, (part, width) in enumerate(zip(parts, widths, strict=True))
             )
             lines.append(_GAP.join(shown).rstrip())
     return lines
+
+
+def broken(name: str, widest: int, indent: str = "") -> list[str]:
+    """A name in lines of so many columns, broken between its words if that will do."""
+    if columns_of(name) <= widest:
+        return [name]
+    lines = [""]
+    for word in re.split(r"(?<=[\s,;_=/-])|(?=\[)", name):
+        for part in [word] if columns_of(indent + word) <= widest else word:
+            if columns_of(lines[-1] + part.rstrip()) > widest:
+                lines.append(indent)
+            lines[-1] += part
+    return [line.rstrip() for line in lines]
+
+
+def columns_of(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    return sum(_width(sign) for sign in text)
+
+
+def _width(sign: str) -> int:
+    if unicodedata.category(sign) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(sign) in "WF" else 1

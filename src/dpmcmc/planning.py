@@ -156,7 +156,7 @@ class Plan:
             (row.accountant, _shown(row.epsilon), row.note) for row in self.rows
         ]
         entries.append(("certified", _shown(self.epsilon), f"by {self.accountant}"))
-        lines += aligned(entries, right=(1,), broken=(2,))
+        lines += aligned(entries, right=(1,), broken_at=(2,))
         return "\n".join([*lines, *self._foot()])
 
     def curve(self, steps: Sequence[int]) -> list[tuple[int, float, float]]:

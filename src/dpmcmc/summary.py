@@ -3,14 +3,13 @@
 """Summaries of draws: numbers for each coordinate, as a table that aligns."""
 
 import math
-import re
-import unicodedata
 import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpmcmc.aligned import broken, columns_of
 from dpmcmc.labels import Names, titles_of
 
 if TYPE_CHECKING:
@@ -83,12 +82,12 @@ def table(summary: "pandas.DataFrame") -> list[str]:
         *above, last = broken(str(name), _WIDEST_NAME, "  ")
         rows += [(part, []) for part in above]
         rows.append((last, _cells(row)))
-    first = max(_columns_of(name) for name, _ in rows)
+    first = max(columns_of(name) for name, _ in rows)
     widths = [max(map(len, cells)) for cells in zip(*_filled(rows), strict=True)]
     return [
         "  ".join(
             [
-                name + " " * (first - _columns_of(name)),
+                name + " " * (first - columns_of(name)),
                 *(
                     cell.rjust(width)
                     for cell, width in zip(cells, widths, strict=False)
@@ -124,30 +123,6 @@ def _halves(values: np.ndarray) -> np.ndarray:
 
 def _filled(rows: list[tuple[str, list[str]]]) -> list[list[str]]:
     return [cells for _, cells in rows if cells]
-
-
-def broken(name: str, widest: int, indent: str = "") -> list[str]:
-    """A name in lines of so many columns, broken between its words if that will do."""
-    if _columns_of(name) <= widest:
-        return [name]
-    lines = [""]
-    for word in re.split(r"(?<=[\s,;_=/-])|(?=\[)", name):
-        for part in [word] if _columns_of(indent + word) <= widest else word:
-            if _columns_of(lines[-1] + part.rstrip()) > widest:
-                lines.append(indent)
-            lines[-1] += part
-    return [line.rstrip() for line in lines]
-
-
-def _columns_of(text: str) -> int:
-    """How many columns of a terminal a text takes."""
-    return sum(_width(sign) for sign in text)
-
-
-def _width(sign: str) -> int:
-    if unicodedata.category(sign) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(sign) in "WF" else 1
 
 
 def _cells(row: list[float]) -> list[str]:

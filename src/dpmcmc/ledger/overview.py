@@ -151,7 +151,7 @@ def _table(runs: tuple[RunView, ...]) -> list[str]:
         )
         for view in runs
     ]
-    return aligned(rows, right=(4, 5), broken=(2, 6))
+    return aligned(rows, right=(4, 5), broken_at=(2, 6))
 
 
 def _shown(share: float) -> str:

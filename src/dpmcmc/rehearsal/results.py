@@ -112,7 +112,7 @@ class Rehearsal:
     def __str__(self) -> str:
         header = ["", "steps", "ε", "off", "sd ratio", "ess", "accepted", "clipped"]
         rows = [header, *map(_cells, self.trials)]
-        lines = aligned(rows, right=range(1, len(header)), broken=(0,))
+        lines = aligned(rows, right=range(1, len(header)), broken_at=(0,))
         foot = "off: largest error of a posterior mean, in posterior deviations."
         return "\n".join([filled(self.title), "", *lines, "", foot])
 

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpmcmc.aligned import broken
 from dpmcmc.errors import InputError
 from dpmcmc.labels import titles_of
 from dpmcmc.posterior import Posterior
 from dpmcmc.statement import Statement
-from dpmcmc.summary import broken, shapes_of_draws
+from dpmcmc.summary import shapes_of_draws
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
