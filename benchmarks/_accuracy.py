@@ -19,7 +19,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from dpmcmc import Model, Posterior
-from dpmcmc.summary import arviz
+from dpmcmc.posterior.summary import arviz
 
 _NEWTON_STEPS = 60
 _SPREAD = 1.1

@@ -26,13 +26,6 @@ import numpy as np
 from _accuracy import grouped, keep, lines, middle, span
 from _problems import mixture_of_three, poisson
 
-from dpmcmc.clipping import (
-    Clipping,
-    ConditionalCentring,
-    ModelCorrection,
-    PlainClipping,
-    Shrinking,
-)
 from dpmcmc.experiments.clipped_chains import (
     Problem,
     affordable,
@@ -43,6 +36,13 @@ from dpmcmc.experiments.clipped_chains import (
     mixture_problem,
     reference,
     student_problem,
+)
+from dpmcmc.influence.choices import (
+    Clipping,
+    ConditionalCentring,
+    ModelCorrection,
+    PlainClipping,
+    Shrinking,
 )
 
 REFERENCE_STEPS = 10_000

@@ -12,13 +12,6 @@ from collections.abc import Callable, Mapping
 import jax
 from _rounds import Rounds
 
-from dpmcmc.clipping import (
-    Clipping,
-    ConditionalCentring,
-    ModelCorrection,
-    PlainClipping,
-    Shrinking,
-)
 from dpmcmc.experiments.clipped_chains import (
     Problem,
     clipped_test,
@@ -26,6 +19,13 @@ from dpmcmc.experiments.clipped_chains import (
     logistic_problem,
     mixture_problem,
     running_chains,
+)
+from dpmcmc.influence.choices import (
+    Clipping,
+    ConditionalCentring,
+    ModelCorrection,
+    PlainClipping,
+    Shrinking,
 )
 from dpmcmc.private import Grid, Tape
 

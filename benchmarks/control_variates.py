@@ -59,15 +59,15 @@ from _problems import (
 from jax.flatten_util import ravel_pytree
 
 from dpmcmc import Posterior, RandomWalk, sample
-from dpmcmc.clipping import (
+from dpmcmc.influence.choices import (
     Clipping,
     ConditionalCentring,
     ModelCorrection,
     PlainClipping,
     Shrinking,
 )
+from dpmcmc.model.relevance import told_coordinates
 from dpmcmc.private import Records, Tape
-from dpmcmc.relevance import told_coordinates
 from dpmcmc.surrogates import ControlVariates, release
 from dpmcmc.variational import Start, Variational, fit_start
 

@@ -20,7 +20,7 @@ from _memory import Cost, cost_of
 
 import dpmcmc
 from dpmcmc.files import read_table
-from dpmcmc.preparation import Clamp, Stack
+from dpmcmc.model.preparation import Clamp, Stack
 
 COLUMNS = [f"x{place}" for place in range(9)] + ["y"]
 

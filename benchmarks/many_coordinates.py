@@ -35,7 +35,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc import Model, Variational, sample
-from dpmcmc.summary import arviz
+from dpmcmc.posterior.summary import arviz
 from dpmcmc.surrogates import ControlVariates
 from dpmcmc.surrogates.spectrum import denoised, negative_definite
 

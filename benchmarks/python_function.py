@@ -16,8 +16,8 @@ import numpy as np
 from _rounds import Rounds
 
 from dpmcmc import Model, RandomWalk
+from dpmcmc.model.python_function import PythonFunction
 from dpmcmc.private import Chains, FullData, Grid, Records, Tape
-from dpmcmc.python_function import PythonFunction
 
 
 def log_likelihood(theta: Any, record: Any) -> Any:

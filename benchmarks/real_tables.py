@@ -27,8 +27,8 @@ import pandas as pd
 from _accuracy import Reference, flat, grouped, keep, lines, middle, score, share, span
 
 from dpmcmc import models, sample
-from dpmcmc.model import Model
-from dpmcmc.preparation import Clamp, Preparation, Scale, Stack
+from dpmcmc.model.model import Model
+from dpmcmc.model.preparation import Clamp, Preparation, Scale, Stack
 
 DELTA = 1e-6
 

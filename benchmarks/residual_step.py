@@ -22,7 +22,12 @@ import numpy as np
 from _rounds import Rounds
 
 from dpmcmc import Model
-from dpmcmc.clipping import Clipping, ConditionalCentring, ModelCorrection, Shrinking
+from dpmcmc.influence.choices import (
+    Clipping,
+    ConditionalCentring,
+    ModelCorrection,
+    Shrinking,
+)
 from dpmcmc.private import PLAIN, Chains, FullData, Grid, Influence, Records, Tape
 from dpmcmc.proposals import RandomWalk
 from dpmcmc.surrogates import ControlVariates, release

@@ -24,8 +24,8 @@ from refusals import assert_refused
 import dpmcmc
 from dpmcmc import InputError, Posterior
 from dpmcmc.aligned import broken
-from dpmcmc.labels import axes_of, titles_of, with_levels
-from dpmcmc.model import Model, check_model
+from dpmcmc.model.labels import axes_of, titles_of, with_levels
+from dpmcmc.model.model import Model, check_model
 from dpmcmc.rehearsal.simulate import without_preparation
 
 SHAPES: dict[str, tuple[int, ...]] = {"w": (3,), "mean": (), "group.scale": (2, 3)}

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dpmcmc.errors import InputError
-from dpmcmc.model import Model, check_model
+from dpmcmc.model.model import Model, check_model
 
 START = {"mean": jnp.float32(0.0)}
 RECORD = {

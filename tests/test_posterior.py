@@ -15,7 +15,7 @@ import pytest
 
 import dpmcmc
 from dpmcmc import Posterior, Statement
-from dpmcmc.summary import remark, summarise, table
+from dpmcmc.posterior.summary import remark, summarise, table
 
 STATEMENT = Statement(
     epsilon=0.98765,

@@ -15,9 +15,9 @@ from hypothesis import given
 from refusals import Sealed, assert_refused, run_openly, run_privately
 from runs import seeded
 
-import dpmcmc.preparation.declaration
+import dpmcmc.model.preparation.declaration
 from dpmcmc import InputError, Model
-from dpmcmc.preparation import (
+from dpmcmc.model.preparation import (
     Clamp,
     ClampNorm,
     Copy,

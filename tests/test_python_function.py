@@ -16,8 +16,8 @@ from refusals import assert_refused
 from runs import assert_same_draws, private, seeded
 
 from dpmcmc import MinibatchBarker, Model, Posterior
-from dpmcmc.preparation import Clamp, Preparation
-from dpmcmc.python_function import PythonFunction
+from dpmcmc.model.preparation import Clamp, Preparation
+from dpmcmc.model.python_function import PythonFunction
 
 RECORDS = np.random.default_rng(1).normal(0.3, 1.0, size=30)
 
@@ -243,7 +243,7 @@ def test_a_whole_number_or_a_truth_value_is_a_number() -> None:
 INTERRUPTED = """
 import numpy as np
 import dpmcmc
-from dpmcmc.python_function import PythonFunction
+from dpmcmc.model.python_function import PythonFunction
 
 def function(theta, record):
     raise KeyboardInterrupt("the record is secret")

@@ -17,7 +17,7 @@ from runs import all_draws, assert_same_draws, private, seeded
 
 from dpmcmc import InputError, Model, Posterior, RandomWalk, Variational, sample
 from dpmcmc.accounting import BarkerBit, certify_epsilon, most_steps
-from dpmcmc.clipping import ModelCorrection
+from dpmcmc.influence.choices import ModelCorrection
 from dpmcmc.private import Records, Tape
 from dpmcmc.variational import Start, fit_start
 

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as some
 
 from dpmcmc import Statement
-from dpmcmc.statement import round_up
+from dpmcmc.posterior.statement import round_up
 
 PRIVATE = Statement(
     epsilon=0.99991,

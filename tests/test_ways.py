@@ -22,13 +22,13 @@ from dpmcmc import (
     sample_not_private,
 )
 from dpmcmc.accounting import BarkerBit, certify_epsilon, largest_clip
-from dpmcmc.clipping import (
+from dpmcmc.influence import Residual
+from dpmcmc.influence.choices import (
     Clipping,
     ConditionalCentring,
     ModelCorrection,
     Shrinking,
 )
-from dpmcmc.private import Residual
 
 START = Variational(epsilon=1.0, steps=100, batch=100)
 CONTROL = ControlVariates(epsilon=1.0)
@@ -170,7 +170,7 @@ def test_another_clipping_costs_the_same_and_is_named(
 ) -> None:
     import jax
 
-    from dpmcmc.clipping import PlainClipping
+    from dpmcmc.influence.choices import PlainClipping
 
     whole = Model(
         model.log_likelihood,
@@ -317,7 +317,10 @@ CHEAP = ControlVariates(epsilon=0.2)
             ["Model.responses is None"],
         ),
         ({"clipping": Shrinking()}, ["Model.responses is None"]),
-        ({"clipping": 0.1}, ["clipping is a float", "dpmcmc.clipping.Shrinking"]),
+        (
+            {"clipping": 0.1},
+            ["clipping is a float", "dpmcmc.clipping.Shrinking"],
+        ),
         (
             {"clipping": Shrinking(), "test": MinibatchBarker(10), "clip": None},
             ["clipping is for tests on all records"],

@@ -5,8 +5,8 @@
 import jax
 import jax.numpy as jnp
 
+from dpmcmc.model.preparation import Clamp, Copy, Log, Preparation, Scale, Stack
 from dpmcmc.models import logistic_regression
-from dpmcmc.preparation import Clamp, Copy, Log, Preparation, Scale, Stack
 from dpmcmc.workflow import Study
 
 # Bounds are public: they come from what the columns mean, not from the table.

@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     )
     from dpmcmc.adapters import from_numpyro
     from dpmcmc.errors import InputError
-    from dpmcmc.model import Model
+    from dpmcmc.model.model import Model
+    from dpmcmc.model.preparation import Preparation
+    from dpmcmc.model.python_function import PythonFunction
+    from dpmcmc.model.statistics import Statistics
     from dpmcmc.planning import Plan, plan
-    from dpmcmc.posterior import Posterior
-    from dpmcmc.preparation import Preparation
+    from dpmcmc.posterior.posterior import Posterior
+    from dpmcmc.posterior.statement import Statement
     from dpmcmc.private import Records
     from dpmcmc.proposals import Adaptive, BoundedWalk, RandomWalk
-    from dpmcmc.python_function import PythonFunction
     from dpmcmc.rehearsal import choose, rehearse
     from dpmcmc.report.pictures import plot_posterior
     from dpmcmc.sampler import sample, sample_not_private
-    from dpmcmc.statement import Statement
-    from dpmcmc.statistics import Statistics
     from dpmcmc.surrogates import ControlVariates, SufficientStatistics
     from dpmcmc.variational import Variational
 
@@ -70,15 +70,15 @@ _HOMES = {
     "InputError": "dpmcmc.errors",
     "Model": "dpmcmc.model",
     "Plan": "dpmcmc.planning",
-    "Posterior": "dpmcmc.posterior",
-    "Preparation": "dpmcmc.preparation",
+    "Posterior": "dpmcmc.posterior.posterior",
+    "Preparation": "dpmcmc.model.preparation",
     "Adaptive": "dpmcmc.proposals",
     "BoundedWalk": "dpmcmc.proposals",
     "RandomWalk": "dpmcmc.proposals",
-    "PythonFunction": "dpmcmc.python_function",
+    "PythonFunction": "dpmcmc.model.python_function",
     "Records": "dpmcmc.private",
-    "Statement": "dpmcmc.statement",
-    "Statistics": "dpmcmc.statistics",
+    "Statement": "dpmcmc.posterior.statement",
+    "Statistics": "dpmcmc.model.statistics",
     "ControlVariates": "dpmcmc.surrogates",
     "SufficientStatistics": "dpmcmc.surrogates",
     "Variational": "dpmcmc.variational",
@@ -91,7 +91,12 @@ _HOMES = {
 }
 
 
-_ROOMS = ("clipping", "models", "preparation", "proposals")
+_ROOMS = {
+    "clipping": "dpmcmc.influence.choices",
+    "models": "dpmcmc.models",
+    "preparation": "dpmcmc.model.preparation",
+    "proposals": "dpmcmc.proposals",
+}
 """Rooms whose names are many: ``dpmcmc.models.normal``."""
 
 
@@ -99,7 +104,7 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     if name in _ROOMS:
-        return import_module(f"dpmcmc.{name}")
+        return import_module(_ROOMS[name])
     raise AttributeError(f"module 'dpmcmc' has no attribute {name!r}")
 
 

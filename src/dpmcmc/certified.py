@@ -26,13 +26,6 @@ from dpmcmc.acceptance import (
 )
 from dpmcmc.budgets import remaining, settle
 from dpmcmc.claims import certify, lipschitz_clip, named, notes, state
-from dpmcmc.clipping import (
-    Clipping,
-    ConditionalCentring,
-    ModelCorrection,
-    PlainClipping,
-    Shrinking,
-)
 from dpmcmc.controls import (
     Control,
     ControlPlan,
@@ -43,20 +36,20 @@ from dpmcmc.controls import (
     says_all,
 )
 from dpmcmc.errors import InputError, require_positive, require_probability
+from dpmcmc.influence import Centred, Listed, Shrunk
+from dpmcmc.influence.choices import (
+    Clipping,
+    ConditionalCentring,
+    ModelCorrection,
+    PlainClipping,
+    Shrinking,
+)
 from dpmcmc.inputs import as_model
 from dpmcmc.loop import chain_precision, prepare
-from dpmcmc.model import Model
-from dpmcmc.preparation import Preparation
-from dpmcmc.private import (
-    PLAIN,
-    Centred,
-    FullData,
-    Influence,
-    Listed,
-    Minibatch,
-    Records,
-    Shrunk,
-)
+from dpmcmc.model.model import Model
+from dpmcmc.model.preparation import Preparation
+from dpmcmc.posterior.statement import Statement, round_up
+from dpmcmc.private import PLAIN, FullData, Influence, Minibatch, Records
 from dpmcmc.proposals import Proposal
 from dpmcmc.run import Precision, Run
 from dpmcmc.starts import (
@@ -66,7 +59,6 @@ from dpmcmc.starts import (
     plan_start,
     point_of,
 )
-from dpmcmc.statement import Statement, round_up
 from dpmcmc.surrogates import StatisticsPlan
 from dpmcmc.told import ASKS_NOTHING, require_untold
 

@@ -9,14 +9,14 @@ from dp_accounting.dp_event import ComposedDpEvent, DpEvent, SelfComposedDpEvent
 
 from dpmcmc.acceptance import Acceptance, Setting
 from dpmcmc.accounting import Certificate, certify_epsilon
-from dpmcmc.clipping import Clipping, PlainClipping
 from dpmcmc.errors import InputError
-from dpmcmc.model import Model
+from dpmcmc.influence.choices import Clipping, PlainClipping
+from dpmcmc.model.model import Model
+from dpmcmc.model.python_function import PythonFunction
+from dpmcmc.posterior.statement import Statement
 from dpmcmc.private import FullData, Grid, Minibatch
 from dpmcmc.proposals import Proposal, reach_of
-from dpmcmc.python_function import PythonFunction
 from dpmcmc.run import Run
-from dpmcmc.statement import Statement
 
 __all__ = [
     "at_clip",

@@ -17,10 +17,10 @@ from dp_accounting.dp_event import DpEvent, NoOpDpEvent
 from dpmcmc.custody import Custody
 from dpmcmc.errors import InputError
 from dpmcmc.loop import with_start
-from dpmcmc.model import Model
+from dpmcmc.model.model import Model
+from dpmcmc.model.relevance import told_coordinates
 from dpmcmc.private import FullData, Minibatch, Records, Tape
 from dpmcmc.progress import Bar, steps_bar
-from dpmcmc.relevance import told_coordinates
 from dpmcmc.run import Run
 from dpmcmc.surrogates import (
     ControlVariates,

@@ -15,7 +15,7 @@ import jax
 import numpy as np
 from dp_accounting.dp_event import DpEvent
 
-from dpmcmc.statement import Statement
+from dpmcmc.posterior.statement import Statement
 
 __all__ = ["NOBODY", "Arrays", "Custody", "arrays_of", "chunk_parts", "tree_of"]
 

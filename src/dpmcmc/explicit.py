@@ -20,7 +20,6 @@ from dpmcmc.certified import (
     with_clipping,
 )
 from dpmcmc.claims import model_notes, state
-from dpmcmc.clipping import PlainClipping
 from dpmcmc.controls import (
     control_notes,
     plan_control,
@@ -30,11 +29,12 @@ from dpmcmc.controls import (
 )
 from dpmcmc.custody import NOBODY, Custody
 from dpmcmc.errors import InputError, require_count
+from dpmcmc.influence.choices import PlainClipping
 from dpmcmc.loop import run_chains
-from dpmcmc.posterior import Posterior
+from dpmcmc.posterior.posterior import Posterior
+from dpmcmc.posterior.statement import Statement
 from dpmcmc.private import PLAIN, FullData, Tape
 from dpmcmc.starts import begin, plan_start
-from dpmcmc.statement import Statement
 from dpmcmc.surrogates import StatisticsPlan
 from dpmcmc.told import run_told
 

@@ -9,10 +9,10 @@ from typing import Any
 import jax
 
 from dpmcmc.errors import InputError
-from dpmcmc.model import Model
-from dpmcmc.preparation import Preparation
+from dpmcmc.model.model import Model
+from dpmcmc.model.preparation import Preparation
+from dpmcmc.model.tracing import shapes_of, show_shapes
 from dpmcmc.private import Records
-from dpmcmc.tracing import shapes_of, show_shapes
 
 __all__ = ["as_model"]
 

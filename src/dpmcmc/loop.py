@@ -16,13 +16,13 @@ from dp_accounting.dp_event import DpEvent, NonPrivateDpEvent
 from dpmcmc.advance import advance
 from dpmcmc.custody import NOBODY, Custody
 from dpmcmc.errors import InputError, require_count
-from dpmcmc.model import Model, check_model, names_of
-from dpmcmc.posterior import Posterior
+from dpmcmc.model.model import Model, check_model, names_of
+from dpmcmc.model.tracing import is_double, shape_of_result, shapes_of, show_shapes
+from dpmcmc.posterior.posterior import Posterior
+from dpmcmc.posterior.statement import Statement
 from dpmcmc.private import Records, Released, Tape, Test
 from dpmcmc.proposals import Mover, Proposal
 from dpmcmc.run import Precision, Run
-from dpmcmc.statement import Statement
-from dpmcmc.tracing import is_double, shape_of_result, shapes_of, show_shapes
 
 __all__ = [
     "chain_precision",

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import jax
 
-from dpmcmc.model import Model
+from dpmcmc.model.model import Model
 from dpmcmc.private import Records
 from dpmcmc.proposals import Mover, Proposal
 

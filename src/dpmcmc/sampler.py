@@ -13,14 +13,14 @@ import jax
 
 from dpmcmc.acceptance import Acceptance, Barker, Coarsening
 from dpmcmc.certified import Settings
-from dpmcmc.clipping import Clipping, PlainClipping
 from dpmcmc.controls import Control
 from dpmcmc.custody import NOBODY, Custody
 from dpmcmc.errors import InputError
 from dpmcmc.explicit import run_openly, run_privately
-from dpmcmc.model import Model
-from dpmcmc.posterior import Posterior
-from dpmcmc.preparation import Preparation
+from dpmcmc.influence.choices import Clipping, PlainClipping
+from dpmcmc.model.model import Model
+from dpmcmc.model.preparation import Preparation
+from dpmcmc.posterior.posterior import Posterior
 from dpmcmc.proposals import Proposal
 from dpmcmc.rehearsal import Covariates, sample_automatically
 from dpmcmc.run import Precision

@@ -18,11 +18,11 @@ from dp_accounting.dp_event import DpEvent, NoOpDpEvent
 from dpmcmc.custody import Arrays, Custody, arrays_of, tree_of
 from dpmcmc.errors import InputError
 from dpmcmc.loop import with_start
-from dpmcmc.model import Model
+from dpmcmc.model.model import Model
+from dpmcmc.model.tracing import shapes_of, show_shapes
 from dpmcmc.private import Records, Tape
 from dpmcmc.proposals import Adaptive, Proposal, RandomWalk, best_scale
 from dpmcmc.run import Run
-from dpmcmc.tracing import shapes_of, show_shapes
 from dpmcmc.variational import Plan, Start, Variational, check_start, fit_start
 
 __all__ = [

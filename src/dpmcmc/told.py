@@ -16,12 +16,13 @@ import numpy as np
 from dpmcmc.controls import release_sums, spread_of
 from dpmcmc.custody import Custody
 from dpmcmc.errors import InputError
+from dpmcmc.influence import Told
 from dpmcmc.loop import run_chains, with_start
-from dpmcmc.posterior import Posterior
-from dpmcmc.private import FullData, Grid, Records, Tape, Told
+from dpmcmc.posterior.posterior import Posterior
+from dpmcmc.posterior.statement import Statement
+from dpmcmc.private import FullData, Grid, Records, Tape
 from dpmcmc.proposals import Proposal
 from dpmcmc.run import Run
-from dpmcmc.statement import Statement
 from dpmcmc.surrogates import StatisticsPlan
 from dpmcmc.surrogates.sums import Shape
 

@@ -12,7 +12,7 @@ from numpyro import distributions as dist
 from refusals import assert_refused
 
 from dpmcmc.adapters import from_numpyro
-from dpmcmc.model import Model
+from dpmcmc.model.model import Model
 
 COUNT = 30
 ONE = {

@@ -14,7 +14,7 @@ from numpyro import distributions as dist
 from refusals import assert_refused
 
 from dpmcmc.adapters import from_numpyro
-from dpmcmc.preparation import Clamp, Preparation
+from dpmcmc.model.preparation import Clamp, Preparation
 
 ORDERED = dist.constraints.ordered_vector
 

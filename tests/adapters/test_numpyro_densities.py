@@ -20,7 +20,7 @@ from scipy import stats
 from zoo import COUNT, ZOO, Case, adapted, columns, near_start, shapes_of_one
 
 from dpmcmc.adapters import from_numpyro
-from dpmcmc.model import Model, check_model
+from dpmcmc.model.model import Model, check_model
 
 
 class Found(NamedTuple):

@@ -14,12 +14,13 @@ from hypothesis.extra.numpy import arrays
 
 from dpmcmc.acceptance import Barker, Setting
 from dpmcmc.arithmetic import CLIP_STEPS
-from dpmcmc.clipping import ConditionalCentring, ModelCorrection, Shrinking
+from dpmcmc.influence import Centred, Drawn, Listed, Restored, Shrunk
+from dpmcmc.influence.choices import ConditionalCentring, ModelCorrection, Shrinking
+from dpmcmc.influence.responses import _Chosen
+from dpmcmc.influence.unbiased import _Kept, _Looks
 from dpmcmc.models import logistic_regression, two_component_mixture
-from dpmcmc.private import Centred, Drawn, Grid, Listed, Restored, Shrunk
-from dpmcmc.private.clipping import _Kept, _Looks
+from dpmcmc.private import Grid
 from dpmcmc.private.ratios import clip_to_grid
-from dpmcmc.private.responses import _Chosen
 
 CLIP = 0.01
 PAIR = Listed(("y",), ((0.0, 1.0),))

@@ -9,12 +9,6 @@ that 1.4 is exceeded by one of five coordinates once in 3,000 sets of records.
 
 import pytest
 
-from dpmcmc.clipping import (
-    ConditionalCentring,
-    ModelCorrection,
-    PlainClipping,
-    Shrinking,
-)
 from dpmcmc.experiments.clipped_chains import (
     affordable,
     compare,
@@ -22,6 +16,12 @@ from dpmcmc.experiments.clipped_chains import (
     mixture_problem,
     reference,
     student_problem,
+)
+from dpmcmc.influence.choices import (
+    ConditionalCentring,
+    ModelCorrection,
+    PlainClipping,
+    Shrinking,
 )
 
 pytestmark = pytest.mark.slow

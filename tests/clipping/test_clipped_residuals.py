@@ -10,13 +10,8 @@ import numpy as np
 import pytest
 from jax.flatten_util import ravel_pytree
 
-from dpmcmc.clipping import ConditionalCentring, ModelCorrection, PlainClipping
-from dpmcmc.model import Model
-from dpmcmc.models import linear_regression, two_component_mixture
-from dpmcmc.preparation import Clamp, Preparation
-from dpmcmc.private import (
+from dpmcmc.influence import (
     Centred,
-    Grid,
     Listed,
     Residual,
     Restored,
@@ -25,7 +20,12 @@ from dpmcmc.private import (
     Taylor,
     Unexplained,
 )
-from dpmcmc.statistics import Statistics
+from dpmcmc.influence.choices import ConditionalCentring, ModelCorrection, PlainClipping
+from dpmcmc.model.model import Model
+from dpmcmc.model.preparation import Clamp, Preparation
+from dpmcmc.model.statistics import Statistics
+from dpmcmc.models import linear_regression, two_component_mixture
+from dpmcmc.private import Grid
 
 CLIP = 0.01
 Y = Listed(("y",), ((0.0, 1.0, 3.0),))

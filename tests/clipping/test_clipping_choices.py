@@ -8,14 +8,15 @@ import jax
 import numpy as np
 import pytest
 
-from dpmcmc.clipping import (
+from dpmcmc.errors import InputError
+from dpmcmc.influence import Centred, Listed, Restored, Shifted, Shrunk
+from dpmcmc.influence.choices import (
     ConditionalCentring,
     ModelCorrection,
     PlainClipping,
     Shrinking,
 )
-from dpmcmc.errors import InputError
-from dpmcmc.model import Model
+from dpmcmc.model.model import Model
 from dpmcmc.models import (
     bernoulli,
     linear_regression,
@@ -23,7 +24,7 @@ from dpmcmc.models import (
     normal,
     two_component_mixture,
 )
-from dpmcmc.private import PLAIN, Centred, Grid, Listed, Restored, Shifted, Shrunk
+from dpmcmc.private import PLAIN, Grid
 
 GRID = Grid(0.01, scale=0.5)
 MIXTURE = two_component_mixture((-9.0, 9.0))
@@ -69,7 +70,7 @@ def test_whole_records_are_seen_as_such_in_any_precision(dtype):
     ("records", "simulated"), [(10, 4096), (10**6, 62_500), (10**9, 2**18)]
 )
 def test_a_sixteenth_of_the_records_are_simulated(monkeypatch, records, simulated):
-    monkeypatch.setattr("dpmcmc.expected_loss._CANDIDATES", 1)
+    monkeypatch.setattr("dpmcmc.influence.expected_loss._CANDIDATES", 1)
     influence = ModelCorrection().influence(MIXTURE, shapes(), GRID, records)
     assert influence.part.simulated == simulated
 

@@ -9,8 +9,9 @@ import pytest
 from numpyro import distributions as dist
 
 from dpmcmc.adapters import from_numpyro
-from dpmcmc.clipping import ConditionalCentring, ModelCorrection, Shrinking
-from dpmcmc.private import Centred, Grid, Restored, Shifted, Shrunk
+from dpmcmc.influence import Centred, Restored, Shifted, Shrunk
+from dpmcmc.influence.choices import ConditionalCentring, ModelCorrection, Shrinking
+from dpmcmc.private import Grid
 
 GRID = Grid(0.01)
 

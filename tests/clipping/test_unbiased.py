@@ -11,13 +11,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpmcmc.clipping import (
+from dpmcmc.influence.choices import (
     ConditionalCentring,
     ModelCorrection,
     PlainClipping,
     Shrinking,
 )
-from dpmcmc.model import Model
+from dpmcmc.model.model import Model
 from dpmcmc.models import (
     linear_regression,
     logistic_regression,
@@ -116,9 +116,9 @@ def test_keys_chosen_for_their_tails_tell_the_same_with_less_error(monkeypatch):
     grid, shapes = Grid(0.004), {"x": jax.ShapeDtypeStruct((), "float64")}
 
     def shifts(everywhere):
-        monkeypatch.setattr("dpmcmc.expected_loss._EVERYWHERE", everywhere)
+        monkeypatch.setattr("dpmcmc.influence.expected_loss._EVERYWHERE", everywhere)
         monkeypatch.setattr(
-            "dpmcmc.expected_loss._CANDIDATES", everywhere_of[everywhere]
+            "dpmcmc.influence.expected_loss._CANDIDATES", everywhere_of[everywhere]
         )
         found = []
         for seed in range(8):

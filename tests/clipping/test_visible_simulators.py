@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpmcmc import InputError, Model
-from dpmcmc.clipping import ConditionalCentring
+from dpmcmc.influence.choices import ConditionalCentring
 from dpmcmc.private import Grid
 
 SHAPES = {

@@ -58,7 +58,7 @@ def rooms() -> list[str]:
     names = [each.name for each in pkgutil.iter_modules(dpmcmc.__path__) if each.ispkg]
     return [
         "dpmcmc",
-        "dpmcmc.clipping",
+        "dpmcmc.influence.choices",
         *(f"dpmcmc.{n}" for n in names if n not in INNER),
     ]
 

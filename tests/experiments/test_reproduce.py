@@ -21,7 +21,7 @@ from dpmcmc.experiments.mixture import TRUTH, mixture_model, simulate_mixture
 from dpmcmc.experiments.paper_chains import PAPER, QUICK, START, Study, whole_chain
 from dpmcmc.experiments.reproduce import chosen_figures, reproduce
 from dpmcmc.experiments.tempered_grid import tempered_grid
-from dpmcmc.statement import round_up
+from dpmcmc.posterior.statement import round_up
 
 TINY = replace(
     PAPER, records=4000, steps=1200, runs=3, pairs=8, fits=1, variances=(1.5, 2.0)

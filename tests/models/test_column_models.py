@@ -9,7 +9,7 @@ import pytest
 from scipy import special, stats
 
 from dpmcmc import InputError, models
-from dpmcmc.preparation import Preparation, Whiten
+from dpmcmc.model.preparation import Preparation, Whiten
 
 COVARIANCE = np.array([[4.0, 1.0], [1.0, 2.0]])
 CENTRE = np.array([1.0, -1.0])

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from dpmcmc import Model, models
-from dpmcmc.model import check_model
-from dpmcmc.preparation import (
+from dpmcmc.model.model import check_model
+from dpmcmc.model.preparation import (
     Clamp,
     Copy,
     OneHot,

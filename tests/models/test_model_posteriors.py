@@ -12,7 +12,7 @@ from scipy import stats
 
 import dpmcmc
 from dpmcmc import models
-from dpmcmc.preparation import Clamp, Copy, OneHot, Preparation, Scale, Stack
+from dpmcmc.model.preparation import Clamp, Copy, OneHot, Preparation, Scale, Stack
 
 az.Numba.disable_numba()  # with it, mcse fails under newer NumPy
 

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dpmcmc.model import Model
+from dpmcmc.model.model import Model
 from dpmcmc.private.vectors import bounded_vectors
 
 SIZE = 3

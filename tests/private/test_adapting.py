@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from programs import Source, trace_sources
 
-from dpmcmc.model import Model
+from dpmcmc.model.model import Model
 from dpmcmc.private import Chains, FullData, Grid, Records, Tape
 from dpmcmc.private import chains as chains_module
 from dpmcmc.proposals import Adaptive, RandomWalk

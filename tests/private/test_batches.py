@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from scipy.stats import chi2
 
-from dpmcmc.model import Model
+from dpmcmc.model.model import Model
 from dpmcmc.private import (
     BatchDecision,
     Chains,

@@ -14,7 +14,7 @@ from programs import COMPONENTS, Source, trace_sources
 import dpmcmc
 from dpmcmc import private
 from dpmcmc.correction import correction_for
-from dpmcmc.model import Model
+from dpmcmc.model.model import Model
 from dpmcmc.private import (
     BatchDecision,
     Chains,

@@ -16,7 +16,7 @@ from adversarial import HOSTILE
 from programs import equations
 from small_chains import make, simulate
 
-from dpmcmc.model import Model
+from dpmcmc.model.model import Model
 from dpmcmc.private import Released, Tape
 from dpmcmc.private import chains as chains_module
 from dpmcmc.proposals import RandomWalk

@@ -9,28 +9,19 @@ import pytest
 from jax.flatten_util import ravel_pytree
 from programs import Source, trace_sources
 
-from dpmcmc.clipping import (
+from dpmcmc.influence import Residual, Taylor, Unexplained
+from dpmcmc.influence.choices import (
     ConditionalCentring,
     ModelCorrection,
     PlainClipping,
     Shrinking,
 )
-from dpmcmc.model import Model
-from dpmcmc.private import (
-    PLAIN,
-    Chains,
-    FullData,
-    Grid,
-    Records,
-    Residual,
-    Tape,
-    Taylor,
-    Unexplained,
-)
+from dpmcmc.model.model import Model
+from dpmcmc.model.statistics import Statistics
+from dpmcmc.private import PLAIN, Chains, FullData, Grid, Records, Tape
 from dpmcmc.private import chains as chains_module
 from dpmcmc.private import clipping as clipping_module
 from dpmcmc.proposals import RandomWalk
-from dpmcmc.statistics import Statistics
 
 COUNT = 1021  # a prime, so that no other axis has its length
 SIMULATED = 7

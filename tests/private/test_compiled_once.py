@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from jax.flatten_util import ravel_pytree
 
-from dpmcmc.clipping import ConditionalCentring, ModelCorrection, Shrinking
-from dpmcmc.model import Model
+from dpmcmc.influence import Residual, Taylor
+from dpmcmc.influence.choices import ConditionalCentring, ModelCorrection, Shrinking
+from dpmcmc.model.model import Model
 from dpmcmc.private import (
     PLAIN,
     BatchDecision,
@@ -20,9 +21,7 @@ from dpmcmc.private import (
     Mixture,
     Noise,
     Records,
-    Residual,
     Tape,
-    Taylor,
 )
 from dpmcmc.private.barker import log_odds
 from dpmcmc.private.ratios import clip_to_grid

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from test_chains import make
 
-from dpmcmc.model import Model
+from dpmcmc.model.model import Model
 from dpmcmc.private.context import boundary_arithmetic
 from dpmcmc.proposals import RandomWalk
 

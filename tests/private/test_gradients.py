@@ -16,7 +16,7 @@ from programs import ENTRYWISE, inner_programs
 from slopes import LINEAR, POINT, SIZE, Slope, bounded
 
 from dpmcmc.arithmetic import CLIP_STEPS
-from dpmcmc.model import Model
+from dpmcmc.model.model import Model
 from dpmcmc.private import NoisySums, Records, Tape, gradients, vectors
 from dpmcmc.private.batches import Sampling, draw_batches
 from dpmcmc.private.exact_normal import rounded_normals

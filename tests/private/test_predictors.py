@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from dpmcmc.influence.predictors import find_predictors
 from dpmcmc.models import linear_regression, logistic_regression
-from dpmcmc.private.predictors import find_predictors
 
 SIZE = 5
 RECORD = {"x": np.array([0.3, -1.0, 2.0, 0.5, 1.5]), "y": 1.0, "k": 2}

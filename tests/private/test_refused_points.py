@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from small_chains import make
 
-from dpmcmc.model import Model
+from dpmcmc.model.model import Model
 from dpmcmc.proposals import Proposed
 
 

@@ -9,16 +9,14 @@ import pytest
 from jax.flatten_util import ravel_pytree
 from programs import Source, trace_sources
 
-from dpmcmc.model import Model
+from dpmcmc.influence import Listed, Residual, Taylor
+from dpmcmc.model.model import Model
 from dpmcmc.private import (
     Chains,
     FullData,
     Grid,
-    Listed,
     Records,
-    Residual,
     Tape,
-    Taylor,
     residual,
     vectors,
 )

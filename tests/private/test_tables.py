@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from dpmcmc.errors import InputError
-from dpmcmc.model import Model
+from dpmcmc.model.model import Model
 from dpmcmc.private import Chains, FullData, Grid, Records, Tape
 from dpmcmc.private.context import boundary_arithmetic
 from dpmcmc.private.records import open_records

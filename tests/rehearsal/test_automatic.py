@@ -23,7 +23,7 @@ from dpmcmc import (
     sample,
 )
 from dpmcmc.accounting import BarkerBit, certify_epsilon
-from dpmcmc.clipping import Shrinking
+from dpmcmc.influence.choices import Shrinking
 from dpmcmc.rehearsal import automatic
 from dpmcmc.rehearsal.screening import screened
 from dpmcmc.rehearsal.starting import plan_fit

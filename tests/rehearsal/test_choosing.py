@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from dpmcmc import ControlVariates, InputError, Preparation, models
 from dpmcmc.certified import Settings, check_privately
-from dpmcmc.posterior import Posterior
-from dpmcmc.preparation import Clamp, OneHot, Scale, Stack
+from dpmcmc.model.preparation import Clamp, OneHot, Scale, Stack
+from dpmcmc.posterior.posterior import Posterior
 from dpmcmc.private import Records
 from dpmcmc.rehearsal import Choice, Chosen, Rehearsal, Trial, automatic
 from dpmcmc.rehearsal.advice import advice_on, best_trial, chains_for

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dpmcmc import InputError, Model, RandomWalk, models, rehearse
-from dpmcmc.clipping import Shrinking
+from dpmcmc.influence.choices import Shrinking
 from dpmcmc.rehearsal import Rehearsal, Trial, simulate_records
 
 NORMAL = Model(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dpmcmc.clipping import ModelCorrection, PlainClipping
+from dpmcmc.influence.choices import ModelCorrection, PlainClipping
 from dpmcmc.models import two_component_mixture
 from dpmcmc.private import chains as chains_module
 from dpmcmc.proposals import RandomWalk

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dpmcmc.model import Model
+from dpmcmc.model.model import Model
 from dpmcmc.surrogates import ControlVariates
 
 

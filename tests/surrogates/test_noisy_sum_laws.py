@@ -10,7 +10,7 @@ import scipy.stats
 from families import FAMILIES, records_of
 
 from dpmcmc import models
-from dpmcmc.statistics import NoisyTotal
+from dpmcmc.model.statistics import NoisyTotal
 from dpmcmc.surrogates import StatisticsPlan, Sums
 
 

@@ -16,7 +16,8 @@ from settings_of_tests import (
 )
 
 from dpmcmc.arithmetic import CLIP_STEPS
-from dpmcmc.private import Listed, Residual, Taylor, residual, vectors
+from dpmcmc.influence import Listed, Residual, Taylor
+from dpmcmc.private import residual, vectors
 from dpmcmc.private.records import Opened
 from dpmcmc.surrogates.release import _ITSELF, _VectorOf
 

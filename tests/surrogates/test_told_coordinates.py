@@ -12,8 +12,9 @@ from numpyro import distributions as dist
 
 from dpmcmc import InputError, Model, PythonFunction
 from dpmcmc.adapters import from_numpyro
-from dpmcmc.private import Records, Tape, Taylor
-from dpmcmc.relevance import told_coordinates
+from dpmcmc.influence import Taylor
+from dpmcmc.model.relevance import told_coordinates
+from dpmcmc.private import Records, Tape
 from dpmcmc.surrogates import ControlVariates, Plan, check_release, release
 from dpmcmc.surrogates.laplace import laplace
 

@@ -21,7 +21,7 @@ MODEL = """\
 from pathlib import Path
 
 from dpmcmc.models import logistic_regression
-from dpmcmc.preparation import Clamp, Copy, OneHot, Preparation, Stack
+from dpmcmc.model.preparation import Clamp, Copy, OneHot, Preparation, Stack
 from dpmcmc.workflow import Study
 import dataclasses
 

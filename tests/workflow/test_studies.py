@@ -10,7 +10,7 @@ from refusals import assert_refused
 
 import dpmcmc
 from dpmcmc.files import FileError
-from dpmcmc.preparation import Log, Preparation
+from dpmcmc.model.preparation import Log, Preparation
 from dpmcmc.private.records import open_on_host
 from dpmcmc.workflow import Study, load_study
 

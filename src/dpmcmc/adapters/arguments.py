@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from dpmcmc.errors import InputError
-from dpmcmc.tracing import show_shapes
+from dpmcmc.model.tracing import show_shapes
 
 __all__ = ["Bound", "bind"]
 

@@ -16,9 +16,9 @@ from dpmcmc.adapters.responses import responses_of
 from dpmcmc.adapters.sites import Site, require_traceable
 from dpmcmc.adapters.synthetic import require_separate_records
 from dpmcmc.errors import InputError, require_count
-from dpmcmc.model import Model
-from dpmcmc.preparation import Preparation
-from dpmcmc.tracing import is_double, show_shapes
+from dpmcmc.model.model import Model
+from dpmcmc.model.preparation import Preparation
+from dpmcmc.model.tracing import is_double, show_shapes
 
 __all__ = ["from_numpyro"]
 

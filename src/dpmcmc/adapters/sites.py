@@ -13,7 +13,7 @@ from numpyro import handlers
 from dpmcmc.adapters.arguments import Bound
 from dpmcmc.adapters.origins import Origin, origins
 from dpmcmc.errors import InputError
-from dpmcmc.tracing import shape_of_result
+from dpmcmc.model.tracing import shape_of_result
 
 __all__ = [
     "Message",

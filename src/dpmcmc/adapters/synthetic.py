@@ -16,7 +16,7 @@ import numpy as np
 from dpmcmc.adapters.arguments import Bound
 from dpmcmc.adapters.densities import Densities
 from dpmcmc.errors import InputError
-from dpmcmc.model import Model
+from dpmcmc.model.model import Model
 
 __all__ = ["require_separate_records"]
 

@@ -24,10 +24,10 @@ from dpmcmc.experiments.mixture import (
     simulate_mixture,
 )
 from dpmcmc.experiments.tempered_grid import Moments, tempered_grid
-from dpmcmc.posterior import Posterior
+from dpmcmc.posterior.posterior import Posterior
+from dpmcmc.posterior.summary import arviz
 from dpmcmc.proposals import Custom, Mixture
 from dpmcmc.sampler import sample_not_private
-from dpmcmc.summary import arviz
 
 __all__ = [
     "BATCH",

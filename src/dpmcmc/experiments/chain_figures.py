@@ -17,8 +17,8 @@ from dpmcmc.experiments.paper_pictures import (
     draw_clipping,
     draw_samples,
 )
-from dpmcmc.posterior import Posterior
-from dpmcmc.statement import round_up
+from dpmcmc.posterior.posterior import Posterior
+from dpmcmc.posterior.statement import round_up
 
 __all__ = ["Drawn", "Row", "accuracy_figure", "clipping_figure", "samples_figure"]
 

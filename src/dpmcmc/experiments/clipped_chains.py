@@ -17,16 +17,16 @@ from jax.flatten_util import ravel_pytree
 from jax.scipy.stats import norm
 
 from dpmcmc.accounting import BarkerBit, most_steps
-from dpmcmc.clipping import Clipping
-from dpmcmc.model import Model
+from dpmcmc.influence.choices import Clipping
+from dpmcmc.model.model import Model
 from dpmcmc.models import (
     linear_regression,
     logistic_regression,
     two_component_mixture,
 )
+from dpmcmc.posterior.summary import summarise
 from dpmcmc.private import Chains, FullData, Grid, Records, Tape
 from dpmcmc.proposals import RandomWalk
-from dpmcmc.summary import summarise
 
 __all__ = [
     "Accuracy",

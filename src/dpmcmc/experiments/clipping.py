@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dpmcmc.model import Model
+from dpmcmc.model.model import Model
 
 __all__ = ["Clipped", "clipped_share"]
 

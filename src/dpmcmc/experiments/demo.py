@@ -17,7 +17,7 @@ from dpmcmc.experiments.mixture import (
     posterior_covariance,
     simulate_mixture,
 )
-from dpmcmc.posterior import Posterior
+from dpmcmc.posterior.posterior import Posterior
 from dpmcmc.proposals import RandomWalk
 from dpmcmc.report.pictures import plot_posterior
 from dpmcmc.sampler import sample, sample_not_private

@@ -14,8 +14,8 @@ from dpmcmc.accounting import certify_epsilon
 from dpmcmc.accounting.paper import paper_epsilon
 from dpmcmc.experiments.mixture import TRUTH, mixture_model, simulate_mixture
 from dpmcmc.experiments.tempered_grid import GridPosterior, tempered_grid
-from dpmcmc.model import Model
-from dpmcmc.posterior import Posterior
+from dpmcmc.model.model import Model
+from dpmcmc.posterior.posterior import Posterior
 from dpmcmc.proposals import RandomWalk
 from dpmcmc.sampler import sample, sample_not_private
 from dpmcmc.variational import Variational

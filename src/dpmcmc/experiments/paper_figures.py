@@ -27,8 +27,8 @@ from dpmcmc.experiments.correction_figures import (
 )
 from dpmcmc.experiments.paper_chains import Study
 from dpmcmc.experiments.paper_pictures import draw_errors
+from dpmcmc.posterior.statement import round_up
 from dpmcmc.report.budgets import Line, plot_lines
-from dpmcmc.statement import round_up
 
 __all__ = ["FIGURES"]
 

@@ -13,7 +13,7 @@ from dpmcmc.experiments.clipping import Clipped
 from dpmcmc.experiments.correction_figures import Table
 from dpmcmc.experiments.paper_chains import Settings
 from dpmcmc.experiments.tempered_grid import GridPosterior
-from dpmcmc.statement import Statement, round_up
+from dpmcmc.posterior.statement import Statement, round_up
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

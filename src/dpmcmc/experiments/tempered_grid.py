@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.errors import InputError
-from dpmcmc.model import Model
+from dpmcmc.model.model import Model
 
 __all__ = ["GridPosterior", "Moments", "tempered_grid"]
 

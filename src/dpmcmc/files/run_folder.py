@@ -19,7 +19,7 @@ from dpmcmc.files.facts import (
 from dpmcmc.files.parts import decode, encode
 from dpmcmc.files.problems import FileError, not_readable, not_written
 from dpmcmc.files.writing import UNFINISHED, Lock, write_safely
-from dpmcmc.posterior import Posterior
+from dpmcmc.posterior.posterior import Posterior
 
 __all__ = ["RunFolder"]
 

@@ -11,7 +11,8 @@ import numpy as np
 from jax.scipy.special import gammaln
 
 from dpmcmc.errors import InputError, require_count, require_positive
-from dpmcmc.model import Model
+from dpmcmc.model.model import Model
+from dpmcmc.model.preparation import Clamp, ClampNorm, OneHot, Preparation, Step, Whiten
 from dpmcmc.models.naming import labels_from
 from dpmcmc.models.priors import LogGamma, LogitDirichlet, Normal, Prior, log_weights
 from dpmcmc.models.settings import preparation
@@ -20,7 +21,6 @@ from dpmcmc.models.totals import (
     poisson_statistics,
     whitened_mean_statistics,
 )
-from dpmcmc.preparation import Clamp, ClampNorm, OneHot, Preparation, Step, Whiten
 
 __all__ = ["categorical", "normal_mean", "poisson"]
 

@@ -10,11 +10,11 @@ import jax.numpy as jnp
 from jax.scipy.special import gammaln
 
 from dpmcmc.errors import require_positive
-from dpmcmc.model import Model
+from dpmcmc.model.model import Model
+from dpmcmc.model.preparation import Clamp, Preparation
 from dpmcmc.models.design import Design
 from dpmcmc.models.priors import Normal, Prior
 from dpmcmc.models.settings import Range, preparation, require_range
-from dpmcmc.preparation import Clamp, Preparation
 
 __all__ = ["negative_binomial_regression", "poisson_regression"]
 

@@ -10,10 +10,10 @@ import jax
 import jax.numpy as jnp
 
 from dpmcmc.errors import InputError, require_count, require_positive
-from dpmcmc.labels import Names
+from dpmcmc.model.labels import Names
+from dpmcmc.model.preparation import ClampNorm, Preparation
 from dpmcmc.models.naming import labels_from
 from dpmcmc.models.priors import Normal
-from dpmcmc.preparation import ClampNorm, Preparation
 
 __all__ = ["Design"]
 

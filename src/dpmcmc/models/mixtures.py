@@ -11,10 +11,10 @@ from jax.scipy.special import logsumexp
 from jax.scipy.stats import norm
 
 from dpmcmc.errors import require_count, require_positive
-from dpmcmc.model import Model
+from dpmcmc.model.model import Model
+from dpmcmc.model.preparation import Clamp, Preparation
 from dpmcmc.models.priors import LogitDirichlet, Normal, Prior, log_weights
 from dpmcmc.models.settings import Range, preparation, require_range
-from dpmcmc.preparation import Clamp, Preparation
 
 __all__ = ["mixture", "two_component_mixture"]
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpmcmc.errors import InputError
-from dpmcmc.labels import Names, checked
-from dpmcmc.preparation import Copy, OneHot, Preparation, Stack, Whiten
+from dpmcmc.model.labels import Names, checked
+from dpmcmc.model.preparation import Copy, OneHot, Preparation, Stack, Whiten
 
 __all__ = ["labels_from"]
 

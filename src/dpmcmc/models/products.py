@@ -16,9 +16,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from dpmcmc.model.statistics import NoisyTotal, Statistics, normal_log_density
 from dpmcmc.models.design import Design
 from dpmcmc.models.settings import Deviation
-from dpmcmc.statistics import NoisyTotal, Statistics, normal_log_density
 
 __all__ = ["product_statistics"]
 

@@ -8,13 +8,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from dpmcmc.model import Model
+from dpmcmc.model.model import Model
+from dpmcmc.model.preparation import Clamp, Preparation
 from dpmcmc.models.design import Design
 from dpmcmc.models.priors import Prior
 from dpmcmc.models.products import product_statistics
 from dpmcmc.models.settings import Deviation, Range, preparation, require_range
 from dpmcmc.models.single import bernoulli_log_likelihood, draw_bernoulli
-from dpmcmc.preparation import Clamp, Preparation
 
 __all__ = ["linear_regression", "logistic_regression"]
 

@@ -12,8 +12,8 @@ import jax.numpy as jnp
 from jax.scipy.stats import norm
 
 from dpmcmc.errors import InputError, require_positive
+from dpmcmc.model.preparation import Clamp, Preparation, Step
 from dpmcmc.models.priors import Normal
-from dpmcmc.preparation import Clamp, Preparation, Step
 
 __all__ = ["Deviation", "Range", "preparation", "require_range", "score_bound"]
 

@@ -8,7 +8,8 @@ import jax
 import jax.numpy as jnp
 
 from dpmcmc.errors import require_positive
-from dpmcmc.model import Model
+from dpmcmc.model.model import Model
+from dpmcmc.model.preparation import Clamp, Preparation
 from dpmcmc.models.priors import LogitBeta, Normal, Prior
 from dpmcmc.models.settings import Deviation, Range, preparation, require_range
 from dpmcmc.models.totals import (
@@ -16,7 +17,6 @@ from dpmcmc.models.totals import (
     mean_and_sd_statistics,
     mean_statistics,
 )
-from dpmcmc.preparation import Clamp, Preparation
 
 __all__ = ["bernoulli", "normal"]
 

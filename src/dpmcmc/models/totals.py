@@ -16,8 +16,8 @@ import numpy as np
 from jax.scipy.special import gammaln, logsumexp
 from jax.scipy.stats import norm
 
+from dpmcmc.model.statistics import NoisyTotal, Statistics, normal_log_density
 from dpmcmc.models.priors import log_weights
-from dpmcmc.statistics import NoisyTotal, Statistics, normal_log_density
 
 __all__ = [
     "bernoulli_statistics",

@@ -15,8 +15,8 @@ import jax
 import jax.numpy as jnp
 
 from dpmcmc.errors import InputError, require_positive
-from dpmcmc.model import Model
-from dpmcmc.preparation.public_numbers import Public, fitted, public
+from dpmcmc.model.model import Model
+from dpmcmc.model.preparation.public_numbers import Public, fitted, public
 
 __all__ = ["Leverage", "weighted"]
 

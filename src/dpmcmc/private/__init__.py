@@ -9,31 +9,22 @@ rests on has a Guarantee block, and a proof of the same name under ``docs/proofs
 
 from dpmcmc.private.acceptance import FullData, Minibatch, Test
 from dpmcmc.private.chains import Chains, Released
-from dpmcmc.private.clipping import Centred, Restored, Shrunk
 from dpmcmc.private.gaussian import BatchDecision, Noise
 from dpmcmc.private.gradients import NoisySums
 from dpmcmc.private.influence import PLAIN, Influence
 from dpmcmc.private.laws import Mixture
 from dpmcmc.private.ratios import Grid
 from dpmcmc.private.records import Records
-from dpmcmc.private.residual import Residual
-from dpmcmc.private.responses import Drawn, Listed
-from dpmcmc.private.shifted import Shifted
-from dpmcmc.private.sufficient import Told, Unexplained, unit_statistics
 from dpmcmc.private.tape import Tape
-from dpmcmc.private.taylor import Taylor
 from dpmcmc.private.vectors import Measure
 
 __all__ = [
     "PLAIN",
     "BatchDecision",
-    "Centred",
     "Chains",
-    "Drawn",
     "FullData",
     "Grid",
     "Influence",
-    "Listed",
     "Measure",
     "Minibatch",
     "Mixture",
@@ -41,14 +32,6 @@ __all__ = [
     "NoisySums",
     "Records",
     "Released",
-    "Residual",
-    "Restored",
-    "Shifted",
-    "Shrunk",
     "Tape",
-    "Taylor",
     "Test",
-    "Told",
-    "Unexplained",
-    "unit_statistics",
 ]

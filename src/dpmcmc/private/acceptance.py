@@ -17,7 +17,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dpmcmc.model import Model
+from dpmcmc.model.model import Model
+from dpmcmc.model.tracing import is_double
 from dpmcmc.private.barker import Decision, Evidence, barker
 from dpmcmc.private.batches import Sampling, draw_batches
 from dpmcmc.private.gaussian import (
@@ -30,7 +31,6 @@ from dpmcmc.private.influence import PLAIN, Influence
 from dpmcmc.private.ratios import Grid
 from dpmcmc.private.records import Opened, Records, open_on_host, open_records
 from dpmcmc.private.tape import WORDS_PER_STREAM, Tape
-from dpmcmc.tracing import is_double
 
 _DRAWS_AT_ONCE = 2**18
 """Records drawn and looked up at once: enough to hide the cost of each call."""

@@ -20,13 +20,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
-from dpmcmc.model import Model
+from dpmcmc.model.model import Model
+from dpmcmc.model.tracing import as_float, is_double
 from dpmcmc.private.acceptance import Move, Test
 from dpmcmc.private.context import boundary_arithmetic
 from dpmcmc.private.laws import Counter, Reader
 from dpmcmc.private.records import Opened, Records
 from dpmcmc.private.tape import Stream, Tape
-from dpmcmc.tracing import as_float, is_double
 
 __all__ = ["Chains", "Released"]
 

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.arithmetic import CLIP_STEPS
-from dpmcmc.model import Model
+from dpmcmc.model.model import Model
 from dpmcmc.private.batches import Sampling, draw_batches
 from dpmcmc.private.context import boundary_arithmetic
 from dpmcmc.private.exact_normal import rounded_normals

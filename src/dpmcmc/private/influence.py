@@ -12,8 +12,8 @@ from typing import Any, Protocol
 
 import jax
 
-from dpmcmc.model import Model
-from dpmcmc.tracing import as_float
+from dpmcmc.model.model import Model
+from dpmcmc.model.tracing import as_float
 
 __all__ = ["PLAIN", "Influence", "Plain"]
 

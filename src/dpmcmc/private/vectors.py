@@ -16,9 +16,9 @@ import jax
 import jax.numpy as jnp
 
 from dpmcmc.arithmetic import CLIP_STEPS
-from dpmcmc.model import Model
+from dpmcmc.model.model import Model
+from dpmcmc.model.tracing import as_float, is_double
 from dpmcmc.private.records import Opened
-from dpmcmc.tracing import as_float, is_double
 
 __all__ = ["Measure", "bounded_vectors", "rows_at_once", "sum_of_vectors"]
 

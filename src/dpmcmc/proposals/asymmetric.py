@@ -12,10 +12,10 @@ from jax.flatten_util import ravel_pytree
 from jax.scipy.linalg import solve_triangular
 
 from dpmcmc.errors import InputError
+from dpmcmc.model.tracing import show_shapes
 from dpmcmc.proposals.base import Noise, Numbers, Proposed, Theta
 from dpmcmc.proposals.leaves import coordinates, leaf_name, require_real, widest_float
 from dpmcmc.proposals.scales import normal_factor, times
-from dpmcmc.tracing import show_shapes
 
 __all__ = ["Independence", "IndependenceMover", "LogNormalMover", "LogNormalWalk"]
 

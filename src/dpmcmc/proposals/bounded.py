@@ -13,10 +13,10 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from dpmcmc.errors import InputError, require_positive
+from dpmcmc.model.tracing import show_shapes
 from dpmcmc.proposals.base import Noise, Numbers, Proposed, Theta
 from dpmcmc.proposals.leaves import coordinates, require_real, widest_float
 from dpmcmc.proposals.scales import require_precision
-from dpmcmc.tracing import show_shapes
 
 __all__ = ["BallMover", "BoundedWalk", "BoxMover"]
 

@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 
 from dpmcmc.errors import InputError
+from dpmcmc.model.tracing import shape_of_result, show_shapes
 from dpmcmc.proposals.base import Noise, Proposed, Theta
-from dpmcmc.tracing import shape_of_result, show_shapes
 
 __all__ = ["Custom", "CustomMover"]
 

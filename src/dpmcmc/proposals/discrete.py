@@ -12,6 +12,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from dpmcmc.errors import InputError, require_count
+from dpmcmc.model.tracing import show_shapes
 from dpmcmc.proposals.base import Noise, Numbers, Proposed, Theta
 from dpmcmc.proposals.leaves import (
     coordinates,
@@ -19,7 +20,6 @@ from dpmcmc.proposals.leaves import (
     require_booleans,
     require_whole,
 )
-from dpmcmc.tracing import show_shapes
 
 __all__ = [
     "BitFlips",

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.errors import InputError
+from dpmcmc.model.tracing import show_shapes
 from dpmcmc.proposals.base import Theta
-from dpmcmc.tracing import show_shapes
 
 __all__ = [
     "coordinates",

@@ -8,9 +8,9 @@ import jax
 import numpy as np
 
 from dpmcmc.errors import InputError
+from dpmcmc.model.tracing import show_shapes
 from dpmcmc.proposals.base import Theta
 from dpmcmc.proposals.leaves import coordinates
-from dpmcmc.tracing import show_shapes
 
 __all__ = ["deviations", "normal_factor", "require_precision", "times"]
 

@@ -23,9 +23,10 @@ from dpmcmc.errors import InputError, require_positive, require_probability
 from dpmcmc.explicit import run_certified
 from dpmcmc.inputs import as_model
 from dpmcmc.loop import chain_precision
-from dpmcmc.model import Model
-from dpmcmc.posterior import Posterior
-from dpmcmc.preparation import Preparation
+from dpmcmc.model.model import Model
+from dpmcmc.model.preparation import Preparation
+from dpmcmc.model.relevance import told_coordinates
+from dpmcmc.posterior.posterior import Posterior
 from dpmcmc.private import Records, Tape
 from dpmcmc.progress import steps_bar
 from dpmcmc.rehearsal.advice import (
@@ -52,7 +53,6 @@ from dpmcmc.rehearsal.ways import (
     way_of,
     with_shares,
 )
-from dpmcmc.relevance import told_coordinates
 from dpmcmc.run import Precision
 from dpmcmc.starts import find_start
 from dpmcmc.variational import Plan, Start

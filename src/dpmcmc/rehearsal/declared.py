@@ -13,8 +13,8 @@ import jax
 import jax.numpy as jnp
 
 from dpmcmc.errors import InputError
-from dpmcmc.model import Model
-from dpmcmc.preparation import Clamp, OneHot, Preparation, Stack
+from dpmcmc.model.model import Model
+from dpmcmc.model.preparation import Clamp, OneHot, Preparation, Stack
 from dpmcmc.rehearsal.simulate import Covariates, simulate_records
 
 __all__ = ["covariates_for", "within_bounds"]

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from dpmcmc.model import Model
+from dpmcmc.model.model import Model
 
 __all__ = ["Look", "Moves", "look_along", "look_at"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpmcmc.aligned import aligned, filled
-from dpmcmc.posterior import Posterior
+from dpmcmc.posterior.posterior import Posterior
 
 __all__ = ["Rehearsal", "Trial"]
 

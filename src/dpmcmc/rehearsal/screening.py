@@ -10,7 +10,8 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from dpmcmc.certified import Settings
-from dpmcmc.model import Model
+from dpmcmc.model.model import Model
+from dpmcmc.model.relevance import told_coordinates
 from dpmcmc.private import Records, Tape
 from dpmcmc.progress import steps_bar
 from dpmcmc.rehearsal.looks import look_at
@@ -27,7 +28,6 @@ from dpmcmc.rehearsal.ways import (
     is_control,
     with_shares,
 )
-from dpmcmc.relevance import told_coordinates
 from dpmcmc.run import Precision
 from dpmcmc.variational import Plan, Start, fit_start
 

@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.errors import InputError, require_count
-from dpmcmc.model import Model
-from dpmcmc.tracing import show_shapes
+from dpmcmc.model.model import Model
+from dpmcmc.model.tracing import show_shapes
 
 __all__ = ["Covariates", "simulate_records", "without_preparation"]
 

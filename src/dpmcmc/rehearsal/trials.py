@@ -17,11 +17,13 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from dpmcmc.certified import Settings
-from dpmcmc.clipping import ModelCorrection, PlainClipping
 from dpmcmc.errors import InputError, require_count
 from dpmcmc.explicit import run_openly, run_privately
-from dpmcmc.model import Model
-from dpmcmc.posterior import Posterior
+from dpmcmc.influence.choices import ModelCorrection, PlainClipping
+from dpmcmc.model.model import Model
+from dpmcmc.model.tracing import show_shapes
+from dpmcmc.posterior.posterior import Posterior
+from dpmcmc.posterior.summary import summarise
 from dpmcmc.private import Records, Tape
 from dpmcmc.progress import steps_bar
 from dpmcmc.proposals import Adaptive, RandomWalk, best_scale
@@ -31,8 +33,6 @@ from dpmcmc.rehearsal.simulate import (
     simulate_records,
     without_preparation,
 )
-from dpmcmc.summary import summarise
-from dpmcmc.tracing import show_shapes
 from dpmcmc.variational import Plan, Start, fit_start
 
 __all__ = ["Way", "rehearse", "tempered_start"]

@@ -11,20 +11,20 @@ import jax
 import numpy as np
 
 from dpmcmc.certified import STEPS_WITH_CONTROL
-from dpmcmc.clipping import (
+from dpmcmc.errors import InputError
+from dpmcmc.influence.choices import (
     Clipping,
     ConditionalCentring,
     ModelCorrection,
     PlainClipping,
     Shrinking,
 )
-from dpmcmc.errors import InputError
-from dpmcmc.model import Model, check_model
+from dpmcmc.model.model import Model, check_model
+from dpmcmc.model.relevance import told_coordinates
 from dpmcmc.private import Grid, Records
 from dpmcmc.proposals import RandomWalk
 from dpmcmc.rehearsal.shares import Split
 from dpmcmc.rehearsal.trials import Way
-from dpmcmc.relevance import told_coordinates
 from dpmcmc.surrogates import ControlVariates, check_release
 from dpmcmc.variational import Plan, Start, check_start
 

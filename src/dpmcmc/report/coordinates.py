@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from dpmcmc.posterior import Posterior
-from dpmcmc.summary import arviz
+from dpmcmc.posterior.posterior import Posterior
+from dpmcmc.posterior.summary import arviz
 
 __all__ = ["Coordinate", "coordinates_of", "number", "shown_in_figures"]
 

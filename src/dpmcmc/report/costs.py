@@ -4,7 +4,8 @@
 
 from collections.abc import Sequence
 
-from dpmcmc.posterior import Posterior
+from dpmcmc.posterior.posterior import Posterior
+from dpmcmc.posterior.statement import Statement, round_up
 from dpmcmc.report.elements import (
     Bar,
     Section,
@@ -16,7 +17,6 @@ from dpmcmc.report.elements import (
 )
 from dpmcmc.report.pictures import COLOURS
 from dpmcmc.report.spending import Budget, Part
-from dpmcmc.statement import Statement, round_up
 
 __all__ = ["spent"]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpmcmc.posterior import Posterior
+from dpmcmc.posterior.posterior import Posterior
 from dpmcmc.report.charts import (
     MOST_LINES,
     MOST_TRACE,

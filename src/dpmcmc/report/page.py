@@ -9,7 +9,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from dpmcmc.errors import InputError
-from dpmcmc.posterior import Posterior
+from dpmcmc.posterior.posterior import Posterior
+from dpmcmc.posterior.statement import Statement
 from dpmcmc.report.coordinates import Coordinate, coordinates_of, shown_in_figures
 from dpmcmc.report.costs import spent
 from dpmcmc.report.diagnostics import trust, verdict
@@ -17,7 +18,6 @@ from dpmcmc.report.elements import Section, code, definitions, heading, paragrap
 from dpmcmc.report.promise import guarantee, in_a_sentence
 from dpmcmc.report.sections import answer, asked_for, pairs
 from dpmcmc.report.spending import Budget, Part
-from dpmcmc.statement import Statement
 
 __all__ = ["write_report"]
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from dpmcmc.aligned import broken
 from dpmcmc.errors import InputError
-from dpmcmc.labels import titles_of
-from dpmcmc.posterior import Posterior
-from dpmcmc.statement import Statement
-from dpmcmc.summary import shapes_of_draws
+from dpmcmc.model.labels import titles_of
+from dpmcmc.posterior.posterior import Posterior
+from dpmcmc.posterior.statement import Statement
+from dpmcmc.posterior.summary import shapes_of_draws
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -4,6 +4,7 @@
 
 import math
 
+from dpmcmc.posterior.statement import Statement, round_up
 from dpmcmc.report.elements import (
     Section,
     bar,
@@ -13,7 +14,6 @@ from dpmcmc.report.elements import (
     table,
 )
 from dpmcmc.report.pictures import COLOURS
-from dpmcmc.statement import Statement, round_up
 
 __all__ = ["guarantee", "in_a_sentence"]
 

@@ -7,7 +7,8 @@ from itertools import combinations
 
 import numpy as np
 
-from dpmcmc.posterior import Posterior
+from dpmcmc.posterior.posterior import Posterior
+from dpmcmc.posterior.statement import Statement, round_up
 from dpmcmc.report.charts import chart_density, chart_pair
 from dpmcmc.report.coordinates import Coordinate, number
 from dpmcmc.report.elements import (
@@ -21,7 +22,6 @@ from dpmcmc.report.elements import (
     several,
     table,
 )
-from dpmcmc.statement import Statement, round_up
 
 __all__ = ["answer", "asked_for", "explained", "pairs"]
 

@@ -13,21 +13,22 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from dpmcmc.errors import InputError, require_positive
-from dpmcmc.model import Model, check_model
-from dpmcmc.private import Listed, NoisySums, Records, Residual, Tape, Taylor
-from dpmcmc.python_function import PythonFunction
-from dpmcmc.relevance import told_coordinates
-from dpmcmc.surrogates.laplace import laplace
-from dpmcmc.surrogates.settings import Plan
-from dpmcmc.surrogates.spectrum import denoised, negative_definite
-from dpmcmc.surrogates.surrogate import Surrogate
-from dpmcmc.tracing import (
+from dpmcmc.influence import Listed, Residual, Taylor
+from dpmcmc.model.model import Model, check_model
+from dpmcmc.model.python_function import PythonFunction
+from dpmcmc.model.relevance import told_coordinates
+from dpmcmc.model.tracing import (
     as_float,
     is_double,
     require_visible,
     shape_of_result,
     shapes_of,
 )
+from dpmcmc.private import NoisySums, Records, Tape
+from dpmcmc.surrogates.laplace import laplace
+from dpmcmc.surrogates.settings import Plan
+from dpmcmc.surrogates.spectrum import denoised, negative_definite
+from dpmcmc.surrogates.surrogate import Surrogate
 
 __all__ = ["check_release", "release"]
 

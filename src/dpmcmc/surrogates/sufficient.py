@@ -8,7 +8,7 @@ from dp_accounting.dp_event import DpEvent
 
 from dpmcmc.accounting import GaussianBatchSum, least_noise
 from dpmcmc.errors import InputError, require_count
-from dpmcmc.statistics import Statistics
+from dpmcmc.model.statistics import Statistics
 from dpmcmc.surrogates.shares import check_shares, own_budget
 
 __all__ = ["StatisticsPlan", "SufficientStatistics"]

@@ -14,21 +14,15 @@ from dp_accounting.dp_event import DpEvent
 from jax.flatten_util import ravel_pytree
 
 from dpmcmc.errors import InputError, require_positive
-from dpmcmc.model import Model, check_model
-from dpmcmc.private import (
-    NoisySums,
-    Records,
-    Tape,
-    Told,
-    Unexplained,
-    unit_statistics,
-)
+from dpmcmc.influence import Told, Unexplained, unit_statistics
+from dpmcmc.model.model import Model, check_model
+from dpmcmc.model.statistics import Statistics
+from dpmcmc.model.tracing import as_float, is_double
+from dpmcmc.private import NoisySums, Records, Tape
 from dpmcmc.proposals import Proposal
-from dpmcmc.statistics import Statistics
 from dpmcmc.surrogates.about import proposal_about, scattered
 from dpmcmc.surrogates.mode import mode
 from dpmcmc.surrogates.sufficient import StatisticsPlan
-from dpmcmc.tracing import as_float, is_double
 
 __all__ = ["Sums", "check_statistics_release", "release_statistics"]
 

@@ -11,10 +11,10 @@ import numpy as np
 from dp_accounting.dp_event import DpEvent
 from jax.flatten_util import ravel_pytree
 
-from dpmcmc.private import Residual
+from dpmcmc.influence import Residual
+from dpmcmc.model.tracing import is_double
 from dpmcmc.proposals import Proposal
 from dpmcmc.surrogates.about import proposal_about, scattered
-from dpmcmc.tracing import is_double
 
 __all__ = ["Surrogate"]
 

@@ -13,18 +13,18 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from dpmcmc.errors import InputError, require_positive
-from dpmcmc.model import Model, check_model
-from dpmcmc.private import NoisySums, Records, Tape
-from dpmcmc.progress import steps_bar
-from dpmcmc.python_function import PythonFunction
-from dpmcmc.relevance import told_coordinates
-from dpmcmc.tracing import (
+from dpmcmc.model.model import Model, check_model
+from dpmcmc.model.python_function import PythonFunction
+from dpmcmc.model.relevance import told_coordinates
+from dpmcmc.model.tracing import (
     as_float,
     is_double,
     require_visible,
     shape_of_result,
     show_shapes,
 )
+from dpmcmc.private import NoisySums, Records, Tape
+from dpmcmc.progress import steps_bar
 from dpmcmc.variational.climb import Problem, climb
 from dpmcmc.variational.guides import GuideGradient
 from dpmcmc.variational.settings import Plan

@@ -20,7 +20,7 @@ from dpmcmc.files import FileError, RunFolder
 from dpmcmc.ledger import Ledger, Overview, Reservation
 from dpmcmc.ledger.accounts import within
 from dpmcmc.ledger.codec import JSON, canonical, decode, encode
-from dpmcmc.statement import Statement
+from dpmcmc.posterior.statement import Statement
 
 __all__ = [
     "Ask",

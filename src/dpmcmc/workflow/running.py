@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 from dpmcmc import sampler
 from dpmcmc.errors import InputError
 from dpmcmc.files import FileError, RunFolder
-from dpmcmc.labels import with_levels
 from dpmcmc.ledger import Ledger, Overview
 from dpmcmc.ledger.codec import decode
-from dpmcmc.model import Model
-from dpmcmc.posterior import Posterior
+from dpmcmc.model.labels import with_levels
+from dpmcmc.model.model import Model
+from dpmcmc.posterior.posterior import Posterior
 from dpmcmc.report import Budget, Entry, Part, parts_of, write_report
 from dpmcmc.workflow.custody import (
     Ask,

@@ -17,8 +17,8 @@ from typing import Any
 
 from dpmcmc.errors import InputError
 from dpmcmc.files import FileError, read_table
-from dpmcmc.model import Model
-from dpmcmc.preparation import Clamp, Preparation
+from dpmcmc.model.model import Model
+from dpmcmc.model.preparation import Clamp, Preparation
 from dpmcmc.private import Records
 from dpmcmc.rehearsal import Covariates
 

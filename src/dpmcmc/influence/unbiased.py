@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from dpmcmc.model import Model
+from dpmcmc.influence.responses import Drawn, Listed, mean_over
+from dpmcmc.model.model import Model
+from dpmcmc.model.tracing import as_float
 from dpmcmc.private.influence import PLAIN, Influence, Plain
-from dpmcmc.private.responses import Drawn, Listed, mean_over
-from dpmcmc.tracing import as_float
 
 __all__ = ["Centred", "Restored", "Shrunk"]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import jax
 
-from dpmcmc.model import Model
+from dpmcmc.model.model import Model
 from dpmcmc.private.influence import PLAIN, Influence
 
 __all__ = ["Shifted"]

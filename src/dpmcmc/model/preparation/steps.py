@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.errors import InputError, require_positive
-from dpmcmc.preparation.public_numbers import (
+from dpmcmc.model.preparation.public_numbers import (
     Public,
     fitted,
     is_list,

@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 from jax.extend.core import Literal
 
-from dpmcmc.tracing import as_float
+from dpmcmc.model.tracing import as_float
 
 __all__ = ["Place", "Predictors", "find_predictors"]
 

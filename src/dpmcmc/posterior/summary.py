@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpmcmc.aligned import broken, columns_of
-from dpmcmc.labels import Names, titles_of
+from dpmcmc.model.labels import Names, titles_of
 
 if TYPE_CHECKING:
     import pandas

@@ -20,9 +20,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from dpmcmc.private.predictors import Predictors, find_predictors
-from dpmcmc.private.responses import Listed, mean_over
-from dpmcmc.tracing import as_float
+from dpmcmc.influence.predictors import Predictors, find_predictors
+from dpmcmc.influence.responses import Listed, mean_over
+from dpmcmc.model.tracing import as_float
 
 __all__ = ["Taylor"]
 

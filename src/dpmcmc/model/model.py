@@ -11,11 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.errors import InputError, require_positive
-from dpmcmc.labels import Names, checked, require_fitting
-from dpmcmc.preparation import Preparation
-from dpmcmc.python_function import PythonFunction
-from dpmcmc.statistics import Statistics, check_statistics
-from dpmcmc.tracing import as_float, require_visible, shape_of_result, show_shapes
+from dpmcmc.model.labels import Names, checked, require_fitting
+from dpmcmc.model.preparation import Preparation
+from dpmcmc.model.python_function import PythonFunction
+from dpmcmc.model.statistics import Statistics, check_statistics
+from dpmcmc.model.tracing import as_float, require_visible, shape_of_result, show_shapes
 
 __all__ = ["Model", "check_model", "names_of"]
 

@@ -17,20 +17,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.errors import InputError, require_count
-from dpmcmc.expected_loss import expected_loss, require_whole_records
-from dpmcmc.model import Model
-from dpmcmc.private import (
-    PLAIN,
-    Centred,
-    Drawn,
-    Grid,
-    Influence,
-    Listed,
-    Restored,
-    Shifted,
-    Shrunk,
-)
-from dpmcmc.tracing import require_visible, shape_of_result
+from dpmcmc.influence import Centred, Drawn, Listed, Restored, Shifted, Shrunk
+from dpmcmc.influence.expected_loss import expected_loss, require_whole_records
+from dpmcmc.model.model import Model
+from dpmcmc.model.tracing import require_visible, shape_of_result
+from dpmcmc.private import PLAIN, Grid, Influence
 
 __all__ = [
     "Clipping",

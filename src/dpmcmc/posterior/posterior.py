@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpmcmc.errors import InputError
-from dpmcmc.labels import Names, axes_of, checked, require_fitting
-from dpmcmc.statement import Statement
-from dpmcmc.summary import arviz, remark, shapes_of_draws, summarise, table
+from dpmcmc.model.labels import Names, axes_of, checked, require_fitting
+from dpmcmc.posterior.statement import Statement
+from dpmcmc.posterior.summary import arviz, remark, shapes_of_draws, summarise, table
 
 if TYPE_CHECKING:
     import pandas

@@ -17,7 +17,7 @@ import numpy as np
 from jax.scipy.linalg import solve_triangular
 
 from dpmcmc.errors import InputError, require_positive
-from dpmcmc.tracing import require_visible, shape_of_result, show_shapes
+from dpmcmc.model.tracing import require_visible, shape_of_result, show_shapes
 
 __all__ = ["NoisyTotal", "Statistics", "check_statistics", "normal_log_density"]
 

@@ -19,9 +19,9 @@ from jax.scipy.special import ndtr
 from jax.scipy.stats import norm
 
 from dpmcmc.errors import InputError
-from dpmcmc.model import Model
+from dpmcmc.model.model import Model
+from dpmcmc.model.tracing import as_float, shape_of_result
 from dpmcmc.private import PLAIN, Grid, Influence
-from dpmcmc.tracing import as_float, shape_of_result
 
 __all__ = ["ExpectedLoss", "expected_loss", "require_whole_records"]
 

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from dpmcmc.model import Model
-from dpmcmc.tracing import as_float
+from dpmcmc.model.model import Model
+from dpmcmc.model.tracing import as_float
 
 __all__ = ["Drawn", "Listed", "Responses", "mean_over"]
 

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import Literal
 
-from dpmcmc.model import Model
+from dpmcmc.model.model import Model
 from dpmcmc.private import Records
 
 __all__ = ["told_coordinates"]

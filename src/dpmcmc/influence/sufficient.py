@@ -15,9 +15,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dpmcmc.model import Model
-from dpmcmc.statistics import NoisyTotal, Statistics
-from dpmcmc.tracing import as_float
+from dpmcmc.model.model import Model
+from dpmcmc.model.statistics import NoisyTotal, Statistics
+from dpmcmc.model.tracing import as_float
 
 __all__ = ["Told", "Unexplained", "unit_statistics"]
 

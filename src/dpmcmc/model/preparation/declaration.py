@@ -9,9 +9,16 @@ from typing import Any, get_args
 import jax
 
 from dpmcmc.errors import InputError
-from dpmcmc.preparation.columns import Copy, Stack, as_float, column_of
-from dpmcmc.preparation.steps import Clamp, ClampNorm, Log, OneHot, Scale, Standardise
-from dpmcmc.preparation.whiten import Whiten
+from dpmcmc.model.preparation.columns import Copy, Stack, as_float, column_of
+from dpmcmc.model.preparation.steps import (
+    Clamp,
+    ClampNorm,
+    Log,
+    OneHot,
+    Scale,
+    Standardise,
+)
+from dpmcmc.model.preparation.whiten import Whiten
 
 __all__ = ["Preparation", "Step"]
 

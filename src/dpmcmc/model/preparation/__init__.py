@@ -10,10 +10,17 @@ A value that is not a number stays so through every step, and what a step cannot
 of such a record is not a number either, so that it counts for nothing in any decision.
 """
 
-from dpmcmc.preparation.columns import Copy, Stack
-from dpmcmc.preparation.declaration import Preparation, Step
-from dpmcmc.preparation.steps import Clamp, ClampNorm, Log, OneHot, Scale, Standardise
-from dpmcmc.preparation.whiten import Whiten
+from dpmcmc.model.preparation.columns import Copy, Stack
+from dpmcmc.model.preparation.declaration import Preparation, Step
+from dpmcmc.model.preparation.steps import (
+    Clamp,
+    ClampNorm,
+    Log,
+    OneHot,
+    Scale,
+    Standardise,
+)
+from dpmcmc.model.preparation.whiten import Whiten
 
 __all__ = [
     "Clamp",

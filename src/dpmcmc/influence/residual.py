@@ -14,9 +14,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dpmcmc.model import Model
-from dpmcmc.private.taylor import Taylor
-from dpmcmc.tracing import as_float
+from dpmcmc.influence.taylor import Taylor
+from dpmcmc.model.model import Model
+from dpmcmc.model.tracing import as_float
 
 __all__ = ["Residual"]
 

@@ -1,0 +1,17 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the user states: log-likelihood, prior, simulator, preparation, statistics."""
+
+from dpmcmc.model.model import Model, check_model, names_of
+from dpmcmc.model.preparation import Preparation
+from dpmcmc.model.python_function import PythonFunction
+from dpmcmc.model.statistics import Statistics
+
+__all__ = [
+    "Model",
+    "Preparation",
+    "PythonFunction",
+    "Statistics",
+    "check_model",
+    "names_of",
+]

@@ -1,0 +1,8 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""The posterior: draws with their privacy statement, summaries and files."""
+
+from dpmcmc.posterior.posterior import Posterior
+from dpmcmc.posterior.statement import Statement
+
+__all__ = ["Posterior", "Statement"]
