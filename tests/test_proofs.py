@@ -21,13 +21,13 @@ SIGNED = sign.signatures()
 
 def test_the_boundary_has_guarantees() -> None:
     assert {name for name in PROVEN if name.startswith("dpmcmc.private.")} >= {
-        "dpmcmc.private.barker.barker",
+        "dpmcmc.private.decisions.barker",
         "dpmcmc.private.acceptance.Minibatch.batches",
         "dpmcmc.private.batches.draw_batches",
         "dpmcmc.private.chains.Chains.run",
-        "dpmcmc.private.gaussian.minibatch_barker",
-        "dpmcmc.private.laws.mixture_bernoulli",
-        "dpmcmc.private.laws.bernoulli",
+        "dpmcmc.private.corrected.minibatch_barker",
+        "dpmcmc.private.distributions.mixture_bernoulli",
+        "dpmcmc.private.distributions.bernoulli",
         "dpmcmc.private.ratios.clip_to_grid",
         "dpmcmc.private.ratios.sum_of_steps",
         "dpmcmc.private.records.open_records",

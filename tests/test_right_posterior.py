@@ -22,7 +22,7 @@ from scipy import special, stats
 
 import dpmcmc
 from dpmcmc.private import Tape
-from dpmcmc.proposals import Noise, Proposed
+from dpmcmc.proposals import CorrectedNoise, Proposed
 
 az.Numba.disable_numba()  # with it, mcse fails under newer NumPy
 
@@ -38,7 +38,7 @@ class Flip:
     def fit(self, theta: jax.Array) -> "Flip":
         return self
 
-    def propose(self, theta: jax.Array, noise: Noise) -> Proposed:
+    def propose(self, theta: jax.Array, noise: CorrectedNoise) -> Proposed:
         return Proposed(1 - theta, 0.0)
 
 

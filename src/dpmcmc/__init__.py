@@ -9,28 +9,56 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dpmcmc.acceptance import (
-        Barker,
-        Coarsening,
-        GaussianBarker,
-        MinibatchBarker,
-    )
-    from dpmcmc.adapters import from_numpyro
-    from dpmcmc.errors import InputError
-    from dpmcmc.model.model import Model
-    from dpmcmc.model.preparation import Preparation
-    from dpmcmc.model.python_function import PythonFunction
-    from dpmcmc.model.statistics import Statistics
-    from dpmcmc.planning import Plan, plan
-    from dpmcmc.posterior.posterior import Posterior
-    from dpmcmc.posterior.statement import Statement
+    from dpmcmc.adapters import NumPyro
+    from dpmcmc.errors import InputError, NotUsableError, StoppedError
+    from dpmcmc.model import Model, Preparation, PythonFunction, Statistics
+    from dpmcmc.posterior import Posterior, Statement
     from dpmcmc.private import Records
     from dpmcmc.proposals import Adaptive, BoundedWalk, RandomWalk
-    from dpmcmc.rehearsal import choose, rehearse
+    from dpmcmc.rehearsal import plan, rehearse
     from dpmcmc.report.pictures import plot_posterior
-    from dpmcmc.sampler import sample, sample_not_private
-    from dpmcmc.surrogates import ControlVariates, SufficientStatistics
-    from dpmcmc.variational import Variational
+    from dpmcmc.sampling.barker import Barker, GaussianBarker
+    from dpmcmc.sampling.control_variates import ControlVariates
+    from dpmcmc.sampling.minibatch_barker import MinibatchBarker
+    from dpmcmc.sampling.sample import sample, sample_not_private
+    from dpmcmc.sampling.sufficient_statistics import SufficientStatistics
+    from dpmcmc.sampling.tempering import Coarsening
+
+_HOMES = {
+    "Adaptive": "dpmcmc.proposals",
+    "Barker": "dpmcmc.sampling.barker",
+    "BoundedWalk": "dpmcmc.proposals",
+    "Coarsening": "dpmcmc.sampling.tempering",
+    "ControlVariates": "dpmcmc.sampling.control_variates",
+    "GaussianBarker": "dpmcmc.sampling.barker",
+    "InputError": "dpmcmc.errors",
+    "MinibatchBarker": "dpmcmc.sampling.minibatch_barker",
+    "Model": "dpmcmc.model",
+    "NotUsableError": "dpmcmc.errors",
+    "NumPyro": "dpmcmc.adapters",
+    "Posterior": "dpmcmc.posterior",
+    "Preparation": "dpmcmc.model",
+    "PythonFunction": "dpmcmc.model",
+    "RandomWalk": "dpmcmc.proposals",
+    "Records": "dpmcmc.private",
+    "Statement": "dpmcmc.posterior",
+    "Statistics": "dpmcmc.model",
+    "StoppedError": "dpmcmc.errors",
+    "SufficientStatistics": "dpmcmc.sampling.sufficient_statistics",
+    "plan": "dpmcmc.rehearsal",
+    "plot_posterior": "dpmcmc.report.pictures",
+    "rehearse": "dpmcmc.rehearsal",
+    "sample": "dpmcmc.sampling.sample",
+    "sample_not_private": "dpmcmc.sampling.sample",
+}
+
+_ROOMS = {
+    "clipping": "dpmcmc.influence.choices",
+    "models": "dpmcmc.models",
+    "preparation": "dpmcmc.model.preparation",
+    "proposals": "dpmcmc.proposals",
+}
+"""Rooms with many names: ``dpmcmc.models.normal``."""
 
 __all__ = [
     "Adaptive",
@@ -42,7 +70,8 @@ __all__ = [
     "InputError",
     "MinibatchBarker",
     "Model",
-    "Plan",
+    "NotUsableError",
+    "NumPyro",
     "Posterior",
     "Preparation",
     "PythonFunction",
@@ -50,10 +79,9 @@ __all__ = [
     "Records",
     "Statement",
     "Statistics",
+    "StoppedError",
     "SufficientStatistics",
-    "Variational",
-    "choose",
-    "from_numpyro",
+    "__version__",
     "plan",
     "plot_posterior",
     "rehearse",
@@ -61,50 +89,16 @@ __all__ = [
     "sample_not_private",
 ]
 
-_HOMES = {
-    "Barker": "dpmcmc.acceptance",
-    "Coarsening": "dpmcmc.acceptance",
-    "GaussianBarker": "dpmcmc.acceptance",
-    "MinibatchBarker": "dpmcmc.acceptance",
-    "from_numpyro": "dpmcmc.adapters",
-    "InputError": "dpmcmc.errors",
-    "Model": "dpmcmc.model",
-    "Plan": "dpmcmc.planning",
-    "Posterior": "dpmcmc.posterior.posterior",
-    "Preparation": "dpmcmc.model.preparation",
-    "Adaptive": "dpmcmc.proposals",
-    "BoundedWalk": "dpmcmc.proposals",
-    "RandomWalk": "dpmcmc.proposals",
-    "PythonFunction": "dpmcmc.model.python_function",
-    "Records": "dpmcmc.private",
-    "Statement": "dpmcmc.posterior.statement",
-    "Statistics": "dpmcmc.model.statistics",
-    "ControlVariates": "dpmcmc.surrogates",
-    "SufficientStatistics": "dpmcmc.surrogates",
-    "Variational": "dpmcmc.variational",
-    "plan": "dpmcmc.planning",
-    "plot_posterior": "dpmcmc.report.pictures",
-    "choose": "dpmcmc.rehearsal",
-    "rehearse": "dpmcmc.rehearsal",
-    "sample": "dpmcmc.sampler",
-    "sample_not_private": "dpmcmc.sampler",
-}
-
-
-_ROOMS = {
-    "clipping": "dpmcmc.influence.choices",
-    "models": "dpmcmc.models",
-    "preparation": "dpmcmc.model.preparation",
-    "proposals": "dpmcmc.proposals",
-}
-"""Rooms whose names are many: ``dpmcmc.models.normal``."""
-
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     if name in _ROOMS:
         return import_module(_ROOMS[name])
+    if name == "__version__":
+        from importlib.metadata import version  # noqa: PLC0415 - only where it is asked
+
+        return version("dpmcmc")
     raise AttributeError(f"module 'dpmcmc' has no attribute {name!r}")
 
 

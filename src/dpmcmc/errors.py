@@ -9,11 +9,60 @@ raised before a record is read or a budget is spent, and never holds record valu
 import math
 from numbers import Integral, Real
 
-__all__ = ["InputError", "require_count", "require_positive", "require_probability"]
+__all__ = [
+    "InputError",
+    "NotUsableError",
+    "StoppedError",
+    "require_count",
+    "require_positive",
+    "require_probability",
+]
 
 
 class InputError(ValueError):
     """Something the user gave cannot be used; nothing was read, nothing spent."""
+
+
+class NotUsableError(RuntimeError):
+    """What was released says that the rest of a run would be of no use.
+
+    Attributes
+    ----------
+    stage
+        The stage after which the run stopped.
+    reason
+        Why, in words.
+    statement
+        What was released until then. The rest of the budget was not spent.
+    """
+
+    def __init__(self, stage: str, reason: str, statement: object) -> None:
+        super().__init__(
+            f"stopped after the stage {stage!r}, before the rest of the budget was "
+            f"spent: {reason}"
+        )
+        self.stage, self.reason, self.statement = stage, reason, statement
+
+
+class StoppedError(RuntimeError):
+    """A run failed after part of its budget was spent; what it released is kept.
+
+    Attributes
+    ----------
+    stage
+        The stage that failed.
+    checkpoint
+        What was charged and released until then: give it to `sample` with the same
+        settings to go on.
+    """
+
+    def __init__(self, stage: str, checkpoint: object) -> None:
+        super().__init__(
+            f"the stage {stage!r} failed after part of the budget was spent. What was "
+            "released is kept in this error's checkpoint: once the cause is removed, "
+            "go on with sample(…, checkpoint=error.checkpoint) and the same settings."
+        )
+        self.stage, self.checkpoint = stage, checkpoint
 
 
 def require_positive(name: str, value: object, advice: str) -> float:

@@ -44,11 +44,11 @@ def make_chains(devices=1, chunk=STEPS, dtype="float32", records=RECORDS):
     data[-7:-1] = [np.nan, np.inf, -np.inf, 1e300, -1e300, 5e-324]
     with jax.enable_x64(dtype == "float64"):
         start = {"mean": jnp.asarray(0.4, dtype), "gap": jnp.asarray(0.2, dtype)}
-        mover = RandomWalk({"mean": 0.05, "gap": 0.1}).fit(start)
+        kernel = RandomWalk({"mean": 0.05, "gap": 0.1}).fit(start)
     return Chains(
         MODEL,
         Records(data),
-        mover,
+        kernel,
         FullData(Grid(0.01)),
         Tape.seeded(71),
         start=jax.tree.map(lambda leaf: jnp.stack([leaf] * 2), start),

@@ -15,17 +15,17 @@ NORMAL = Model(
 )
 
 
-def make(data, model=NORMAL, mover=None, start=None, **settings):
+def make(data, model=NORMAL, kernel=None, start=None, **settings):
     """Small chains of one parameter, unless told otherwise."""
     start = jnp.float32(0.1) if start is None else start
-    mover = RandomWalk(0.3).fit(start) if mover is None else mover
+    kernel = RandomWalk(0.3).fit(start) if kernel is None else kernel
     defaults = {"chunk": 20, "devices": jax.devices()[:1]}
     clip, seed = settings.pop("clip", 0.05), settings.pop("seed", 80)
     chains = settings.pop("chains", 2)
     return Chains(
         model,
         Records(data),
-        mover,
+        kernel,
         FullData(Grid(clip)),
         Tape.seeded(seed),
         start=jax.tree.map(lambda leaf: jnp.stack([leaf] * chains), start),

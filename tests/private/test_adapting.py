@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""A mover that adapts learns what was released, and the whole chunk tells no more."""
+"""A kernel that adapts learns what was released, and the whole chunk tells no more."""
 
 import jax
 import jax.numpy as jnp
@@ -39,7 +39,7 @@ def sources_of_chunk():
         arguments = (
             running._access.resident,
             running._state,
-            running._mover,
+            running._kernel,
             running._inputs(0, 4),
         )
         program, shape = jax.make_jaxpr(
@@ -48,21 +48,21 @@ def sources_of_chunk():
             ),
             return_shape=True,
         )(*arguments)
-    resident, state, mover, inputs = jax.tree.map(lambda _: Source.PUBLIC, arguments)
+    resident, state, kernel, inputs = jax.tree.map(lambda _: Source.PUBLIC, arguments)
 
     def of_records(tree):
         return jax.tree.map(lambda _: Source.RECORD, tree)
 
     state = state._replace(memory=of_records(state.memory))
-    flat = jax.tree.leaves((of_records(resident), state, mover, inputs))
+    flat = jax.tree.leaves((of_records(resident), state, kernel, inputs))
     outputs = trace_sources(program.jaxpr, flat, COUNT, [])
     return jax.tree.unflatten(jax.tree.structure(shape), outputs)
 
 
 def test_a_whole_chunk_releases_nothing_but_what_bits_tell():
-    state, mover, released = sources_of_chunk()
+    state, kernel, released = sources_of_chunk()
     assert set(jax.tree.leaves(released)) == {Source.BIT}
-    assert max(jax.tree.leaves(mover)) == Source.BIT
+    assert max(jax.tree.leaves(kernel)) == Source.BIT
     assert set(jax.tree.leaves((state.theta, state.log_prior))) == {Source.BIT}
     assert state.memory == Source.RECORD
 
@@ -77,9 +77,9 @@ def test_a_mover_that_learns_more_is_found(monkeypatch):
         seen.append(jnp.sum(jnp.round(state.memory).astype(jnp.int64), axis=-1))
         return state, accepted
 
-    def learns(mover, row):
+    def learns(kernel, row):
         sums = seen.pop().astype(jnp.float64)
-        return jax.tree.map(lambda leaf: leaf + jnp.sum(sums) * 1e-9, mover)
+        return jax.tree.map(lambda leaf: leaf + jnp.sum(sums) * 1e-9, kernel)
 
     monkeypatch.setattr(chains_module, "_step", keeps)
     monkeypatch.setattr(chains_module, "_adapted", learns)

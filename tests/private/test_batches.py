@@ -21,8 +21,8 @@ from dpmcmc.private import (
     FullData,
     Grid,
     Minibatch,
-    Mixture,
-    Noise,
+    NormalMixture,
+    CorrectedNoise,
     Records,
     acceptance,
 )
@@ -271,7 +271,7 @@ def test_few_draws_and_huge_batches_need_no_loop(monkeypatch):
 def found_records(monkeypatch, replacement):
     """Numbers of the records that steps of three chains are given, in slabs of two."""
     monkeypatch.setattr(acceptance, "_DRAWS_AT_ONCE", 2 * 8)
-    noise = Noise(2.0, Mixture((0.0,), (0.0,), (1.0,)))
+    noise = CorrectedNoise(2.0, NormalMixture((0.0,), (0.0,), (1.0,)))
     test = Minibatch(BatchDecision(Grid(1.0), 8, noise), replacement)
     _, access = test.unseal(None, Records(np.arange(100.0)), "float64", [])
     found = test.batches(access.source, Tape.seeded(3), 3, 40, 7)

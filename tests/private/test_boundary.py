@@ -21,8 +21,8 @@ from dpmcmc.private import (
     FullData,
     Grid,
     Minibatch,
-    Mixture,
-    Noise,
+    NormalMixture,
+    CorrectedNoise,
     Records,
     Tape,
     acceptance,
@@ -37,7 +37,7 @@ INSIDE = sorted(BOUNDARY.rglob("*.py"))
 
 EXPORTED = {
     *("Chains", "Measure", "NoisySums", "Records", "Released", "Tape"),
-    *("BatchDecision", "FullData", "Grid", "Minibatch", "Mixture", "Noise", "Test"),
+    *("BatchDecision", "FullData", "Grid", "Minibatch", "NormalMixture", "CorrectedNoise", "Test"),
     *("PLAIN", "Influence", "Centred", "Restored", "Shifted", "Shrunk"),
     *("Drawn", "Listed"),
     *("Residual", "Taylor"),
@@ -202,7 +202,7 @@ COUNT = 1021  # a prime, so that no other axis has its length
 
 
 FITTED = correction_for(2.0)
-NOISE = Noise(2.0, Mixture(FITTED.centres, FITTED.widths, FITTED.weights))
+NOISE = CorrectedNoise(2.0, NormalMixture(FITTED.centres, FITTED.widths, FITTED.weights))
 assert len(FITTED.centres) == COMPONENTS
 TESTS = {
     "barker": FullData(Grid(0.01)),
@@ -241,20 +241,20 @@ def sources_of_step(dtype="float32", log_likelihood=None, chains=3, test="barker
             devices=jax.devices()[:1],
         )
         inputs = jax.tree.map(lambda leaf: leaf[0], running._inputs(0, 2))
-        arguments = running._access.resident, running._state, running._mover, inputs
+        arguments = running._access.resident, running._state, running._kernel, inputs
 
         def step(*given):
             return chains_module._step(model, running._test, dtype, *given)
 
         program, shape = jax.make_jaxpr(step, return_shape=True)(*arguments)
-    resident, state, mover, inputs = jax.tree.map(lambda _: Source.PUBLIC, arguments)
+    resident, state, kernel, inputs = jax.tree.map(lambda _: Source.PUBLIC, arguments)
 
     def of_records(tree):
         return jax.tree.map(lambda _: Source.RECORD, tree)
 
     state = state._replace(memory=of_records(state.memory))
     inputs = inputs._replace(batch=of_records(inputs.batch))
-    flat = jax.tree.leaves((of_records(resident), state, mover, inputs))
+    flat = jax.tree.leaves((of_records(resident), state, kernel, inputs))
     sums = []
     outputs = trace_sources(program.jaxpr, flat, COUNT, sums)
     return jax.tree.unflatten(jax.tree.structure(shape), outputs), sums
@@ -284,7 +284,7 @@ def test_a_step_that_adds_floats_over_records_is_found(monkeypatch):
     def floats(steps, block):
         return jnp.sum(steps.astype(jnp.float32), axis=-1)
 
-    monkeypatch.setattr("dpmcmc.private.barker.sum_of_steps", floats)
+    monkeypatch.setattr("dpmcmc.private.decisions.sum_of_steps", floats)
     with pytest.raises(AssertionError, match="summed as float32"):
         sources_of_step()
 
@@ -294,7 +294,7 @@ def test_a_batch_whose_squares_are_added_as_floats_is_found(monkeypatch):
         squares = steps.astype(jnp.float64) ** 2
         return jnp.sum(steps, axis=-1), jnp.sum(squares, axis=-1)
 
-    monkeypatch.setattr("dpmcmc.private.gaussian.sums_of_steps", floats)
+    monkeypatch.setattr("dpmcmc.private.corrected.sums_of_steps", floats)
     with pytest.raises(AssertionError, match="summed as float64"):
         sources_of_step(test="minibatch")
 

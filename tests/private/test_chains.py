@@ -125,8 +125,8 @@ def test_the_chain_is_that_of_a_plain_program(count):
     )
     with jax.enable_x64(True):
         start = {"mean": jnp.float64(0.2), "log_scale": jnp.float64(-0.1)}
-        mover = RandomWalk(covariance).fit(start)
-    chains = make({"x": data}, model, mover, start, chunk=128, clip=0.2)
+        kernel = RandomWalk(covariance).fit(start)
+    chains = make({"x": data}, model, kernel, start, chunk=128, clip=0.2)
     released = layout.run(chains, 128, steps=300)
     assert released.theta["mean"].dtype == np.float64
     for chain in range(2):
@@ -160,7 +160,7 @@ def test_a_step_evaluates_each_record_once():
         )(
             chains._access.resident,
             chains._state,
-            chains._mover,
+            chains._kernel,
             chains._inputs(0, 20),
         )
     sines = [
@@ -220,8 +220,8 @@ def test_no_word_is_read_twice(addresses):
     model = Model(
         lambda theta, record: -((record - theta["b"]) ** 2), lambda theta: 0.0, start
     )
-    mover = RandomWalk(0.3).fit(start)
-    chains = make(simulate(9), model, mover, start, chains=3, chunk=5)
+    kernel = RandomWalk(0.3).fit(start)
+    chains = make(simulate(9), model, kernel, start, chains=3, chunk=5)
     for steps in (5, 1, 0, 3, 5, 2):
         chains.advance(steps)
     assert len(addresses) == len(set(addresses)) == 3 * 16 * (3 + 1)

@@ -18,17 +18,17 @@ from dpmcmc.private import (
     FullData,
     Grid,
     Minibatch,
-    Mixture,
-    Noise,
+    NormalMixture,
+    CorrectedNoise,
     Records,
     Tape,
 )
-from dpmcmc.private.barker import log_odds
+from dpmcmc.private.decisions import log_odds
 from dpmcmc.private.ratios import clip_to_grid
 from dpmcmc.proposals import RandomWalk
 
 COUNT, SIZE = 60, 2
-NOISE = Noise(2.0, Mixture((0.0,), (0.5,), (1.0,)))
+NOISE = CorrectedNoise(2.0, NormalMixture((0.0,), (0.5,), (1.0,)))
 GRIDS = [Grid(1e-3), Grid(0.05), Grid(3.0, scale=0.5), Grid(0.7, scale=0.11)]
 
 

@@ -117,7 +117,7 @@ def test_the_functions_of_the_user_run_in_the_precision_of_the_chain(dtype, enab
 
     with jax.enable_x64(True):
         start = jnp.asarray(0.0, dtype)
-        mover = RandomWalk(0.3).fit(start)
+        kernel = RandomWalk(0.3).fit(start)
     with jax.enable_x64(enabled):
-        make(np.zeros(5), Model(remember, remember, 0), mover, start).advance(3)
+        make(np.zeros(5), Model(remember, remember, 0), kernel, start).advance(3)
     assert seen == {np.dtype(dtype)}

@@ -17,20 +17,20 @@ from scipy.special import ndtr as scipy_ndtr
 
 from dpmcmc.arithmetic import CLIP_STEPS, log_odds_range
 from dpmcmc.correction import correction_for
-from dpmcmc.private.barker import Decision, Evidence
-from dpmcmc.private.gaussian import (
+from dpmcmc.private.decisions import Decision, Evidence
+from dpmcmc.private.corrected import (
     BatchDecision,
-    Noise,
+    CorrectedNoise,
     gaussian_barker,
     minibatch_barker,
 )
-from dpmcmc.private.laws import Mixture, mixture_bernoulli
+from dpmcmc.private.distributions import NormalMixture, mixture_bernoulli
 from dpmcmc.private.ratios import Grid, clip_to_grid, sums_of_steps
 from dpmcmc.private.tape import Stream, Tape
 
 FITTED = correction_for(2.0)
-MIXTURE = Mixture(FITTED.centres, FITTED.widths, FITTED.weights)
-NOISE = Noise(2.0, MIXTURE)
+MIXTURE = NormalMixture(FITTED.centres, FITTED.widths, FITTED.weights)
+NOISE = CorrectedNoise(2.0, MIXTURE)
 WORDS = Tape.seeded(11).words(Stream.TEST, 0, 0, 200_000)
 
 ADVERSARIAL = some.sampled_from(
@@ -90,7 +90,7 @@ def test_the_chance_of_a_bit_is_within_its_slack():
 
 
 def test_wide_components_and_small_variances_are_within_the_slack_too():
-    wide = Mixture((-3.0, -1.0, 1.0, 3.0), (0.5, 0.1, 0.1, 0.5), (0.1, 0.4, 0.4, 0.1))
+    wide = NormalMixture((-3.0, -1.0, 1.0, 3.0), (0.5, 0.1, 0.1, 0.5), (0.1, 0.4, 0.4, 0.1))
     places = np.linspace(-8, 8, 81)
     variances = np.full(81, 2.0**-20)
     slack = 2.0**-48 + 4 * 2.0**-53
@@ -160,7 +160,7 @@ def traced_test():
         return seen["place"], 2.0 - seen["variance"]
 
     with jax.enable_x64(True), pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dpmcmc.private.gaussian.mixture_bernoulli", spy)
+        patch.setattr("dpmcmc.private.corrected.mixture_bernoulli", spy)
         return jax.jit(both).lower(jnp.zeros(BATCH)).compile()
 
 
@@ -274,7 +274,7 @@ def test_the_bit_of_each_test_has_its_law():
 def test_noise_never_vanishes_without_privacy():
     """C = 1 and a batch whose own variance is 1: the law is that of V_cor alone."""
     fitted = correction_for(1.0)
-    noise = Noise(1.0, Mixture(fitted.centres, fitted.widths, fitted.weights))
+    noise = CorrectedNoise(1.0, NormalMixture(fitted.centres, fitted.widths, fitted.weights))
     ratios = np.array([1.0, -1.0] * (BATCH // 2))
 
     def test(evidence, public, word):

@@ -51,19 +51,19 @@ def sources_of_step(dtype, among=None, chains=3):
             devices=jax.devices()[:1],
         )
         inputs = jax.tree.map(lambda leaf: leaf[0], running._inputs(0, 2))
-        arguments = running._access.resident, running._state, running._mover, inputs
+        arguments = running._access.resident, running._state, running._kernel, inputs
 
         def step(*given):
             return chains_module._step(model, running._test, dtype, *given)
 
         program, shape = jax.make_jaxpr(step, return_shape=True)(*arguments)
-    resident, state, mover, inputs = jax.tree.map(lambda _: Source.PUBLIC, arguments)
+    resident, state, kernel, inputs = jax.tree.map(lambda _: Source.PUBLIC, arguments)
 
     def of_records(tree):
         return jax.tree.map(lambda _: Source.RECORD, tree)
 
     state = state._replace(memory=of_records(state.memory))
-    flat = jax.tree.leaves((of_records(resident), state, mover, inputs))
+    flat = jax.tree.leaves((of_records(resident), state, kernel, inputs))
     sums = []
     outputs = trace_sources(program.jaxpr, flat, COUNT, sums)
     return jax.tree.unflatten(jax.tree.structure(shape), outputs), sums

@@ -36,16 +36,16 @@ class Row(NamedTuple):
     accepted: jax.Array
 
 
-adapt = jax.jit(lambda mover, row: mover.adapt(row))
+adapt = jax.jit(lambda kernel, row: kernel.adapt(row))
 
 
-def learn(mover: Any, theta: Any, accepted: list[bool], times: int = 1) -> Any:
+def learn(kernel: Any, theta: Any, accepted: list[bool], times: int = 1) -> Any:
     with jax.enable_x64(True):
-        mover = jax.tree.map(jnp.asarray, mover)
+        kernel = jax.tree.map(jnp.asarray, kernel)
         row = Row(jnp.asarray(theta), jnp.asarray(accepted))
         for _ in range(times):
-            mover = adapt(mover, row)
-        return jax.tree.map(np.asarray, mover)
+            kernel = adapt(kernel, row)
+        return jax.tree.map(np.asarray, kernel)
 
 
 # What it does
@@ -138,8 +138,8 @@ def test_an_adapted_chain_is_calibrated() -> None:
 
 
 def test_learning_stops_where_it_should() -> None:
-    mover = Adaptive(RandomWalk(1.0), until=5).fit(jnp.zeros(2))
-    early = learn(mover, np.ones((3, 2)), [True, True, False], 5)
+    kernel = Adaptive(RandomWalk(1.0), until=5).fit(jnp.zeros(2))
+    early = learn(kernel, np.ones((3, 2)), [True, True, False], 5)
     late = learn(early, 7 * np.ones((3, 2)), [True] * 3, 40)
     assert early.count == late.count == 5
     for one, two in zip(jax.tree.leaves(early), jax.tree.leaves(late), strict=True):
@@ -153,17 +153,17 @@ def test_learning_stops_with_the_warm_up_unless_told() -> None:
 
 def test_a_first_mover_moves_as_its_walk() -> None:
     scale = np.array([0.5, 2.0])
-    mover = Adaptive(RandomWalk(scale)).fit(jnp.zeros(2))
-    np.testing.assert_allclose(mover.factor, np.diag(scale))
-    refreshed = jax.tree.map(jnp.asarray, mover)._refreshed()
+    kernel = Adaptive(RandomWalk(scale)).fit(jnp.zeros(2))
+    np.testing.assert_allclose(kernel.factor, np.diag(scale))
+    refreshed = jax.tree.map(jnp.asarray, kernel)._refreshed()
     np.testing.assert_allclose(refreshed.factor, np.diag(scale), rtol=1e-5)
 
 
 def test_steps_taken_widen_the_walk_and_steps_refused_narrow_it() -> None:
-    mover = Adaptive(RandomWalk(1.0), shape=False).fit(jnp.zeros(1))
+    kernel = Adaptive(RandomWalk(1.0), shape=False).fit(jnp.zeros(1))
     points = np.zeros((2, 1))
-    wide = learn(mover, points, [True, True], 10).factor
-    narrow = learn(mover, points, [False, False], 10).factor
+    wide = learn(kernel, points, [True, True], 10).factor
+    narrow = learn(kernel, points, [False, False], 10).factor
     assert narrow < 1 < wide
 
 
@@ -184,26 +184,26 @@ def test_steps_taken_widen_the_walk_and_steps_refused_narrow_it() -> None:
 )
 def test_whatever_was_released_the_next_move_is_finite(history: Any) -> None:
     with jax.enable_x64(True):
-        mover: Any = Adaptive(RandomWalk(0.3)).fit(jnp.zeros(2))
-        mover = jax.tree.map(jnp.asarray, mover)
+        kernel: Any = Adaptive(RandomWalk(0.3)).fit(jnp.zeros(2))
+        kernel = jax.tree.map(jnp.asarray, kernel)
         for points, accepted in history:
             row = Row(jnp.reshape(jnp.asarray(points), (2, 2)), jnp.asarray(accepted))
-            mover = adapt(mover, row)
-        assert np.all(np.isfinite(mover.factor))
-        assert np.all(np.diagonal(mover.factor) > 0)
-        assert abs(float(mover.log_scale)) <= math.log(1e4)
+            kernel = adapt(kernel, row)
+        assert np.all(np.isfinite(kernel.factor))
+        assert np.all(np.diagonal(kernel.factor) > 0)
+        assert abs(float(kernel.log_scale)) <= math.log(1e4)
 
 
 def test_gains_fall_and_their_sum_does_not_converge() -> None:
     """One step moves the log-scale less and less, and never too little for ever."""
-    mover = jax.tree.map(
+    kernel = jax.tree.map(
         jnp.asarray, Adaptive(RandomWalk(1.0), shape=False).fit(jnp.zeros(1))
     )
     moves = []
     for _ in range(60):
-        after = learn(mover, np.zeros((1, 1)), [False])
-        moves.append(float(mover.log_scale - after.log_scale))
-        mover = after
+        after = learn(kernel, np.zeros((1, 1)), [False])
+        moves.append(float(kernel.log_scale - after.log_scale))
+        kernel = after
     assert all(np.diff(moves[:40]) < 0)
     # t^-0.6: twice the steps, 2^-0.6 of the gain
     assert moves[20 - 1] / moves[40 - 1] == pytest.approx(2**0.6, rel=1e-3)

@@ -241,7 +241,7 @@ class Released(NamedTuple):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Learner:
-    """A mover that keeps the mean of what it was handed."""
+    """A kernel that keeps the mean of what it was handed."""
 
     seen: jax.Array
 
@@ -265,24 +265,24 @@ class Learning:
 
 def test_blocks_that_move_together_adapt_each_to_its_own_part():
     theta = {"a": jnp.float32(0), "b": jnp.float32(0)}
-    mover = Blocks({"a": RandomWalk(1.0), "b": Learning()}).fit(theta)
+    kernel = Blocks({"a": RandomWalk(1.0), "b": Learning()}).fit(theta)
     released = Released({"a": jnp.ones(2), "b": jnp.array([3.0, 5.0])}, jnp.ones(2))
-    assert mover.adapt(released).movers[1].seen == 6
-    assert mover.adapt(released).movers[0] is mover.movers[0]
+    assert kernel.adapt(released).kernels[1].seen == 6
+    assert kernel.adapt(released).kernels[0] is kernel.kernels[0]
     assert not hasattr(Blocks({"a": RandomWalk(1.0), "b": None}).fit(theta), "adapt")
 
 
 def test_blocks_that_take_turns_adapt_each_to_its_own_turns():
     theta = {"a": jnp.float32(0), "b": jnp.float32(0), "c": jnp.float32(0)}
     parts = {"a": Learning(), "b": Learning(), "c": RandomWalk(1.0)}
-    mover = Blocks(parts, together=False).fit(theta)
+    kernel = Blocks(parts, together=False).fit(theta)
     released = Released({name: jnp.ones(2) for name in "abc"}, jnp.ones(2))
     seen, moved = [], []
     for _ in range(4):
-        proposed, _ = propose_all(mover, theta, np.full((1, 3), 0.1))
+        proposed, _ = propose_all(kernel, theta, np.full((1, 3), 0.1))
         moved.append([name for name in "abc" if proposed[name][0] != 0])
-        mover = mover.adapt(released)
-        seen.append([float(part.seen) for part in mover.movers[:2]])
+        kernel = kernel.adapt(released)
+        seen.append([float(part.seen) for part in kernel.kernels[:2]])
     assert moved == [["a"], ["b"], ["c"], ["a"]]
     assert seen == [[3, 0], [3, 3], [3, 3], [3, 3]]
 

@@ -106,9 +106,9 @@ def test_reach_bounds_the_exact_distance_of_stored_points(
     with jax.enable_x64(double):
         theta = jnp.array(start, precision)
         walk = BoundedWalk(radius, shape=shape)
-        mover = walk.fit(theta)
+        kernel = walk.fit(theta)
         row = np.array([words if shape == "ball" else words[:3]])
-        proposed = np.asarray(propose_all(mover, theta, row).theta)[0]
+        proposed = np.asarray(propose_all(kernel, theta, row).theta)[0]
         reach = Fraction(walk.reach(theta))
     parts = [
         Fraction(float(new)) - Fraction(float(old))

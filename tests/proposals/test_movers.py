@@ -85,10 +85,10 @@ def test_points_keep_shapes_and_dtypes_whatever_the_arithmetic(
     proposal, theta = CASES[case]
     with jax.enable_x64(fitted):
         start = point(theta, precision)
-        mover = proposal.fit(start)
+        kernel = proposal.fit(start)
     with jax.enable_x64(run):
-        words = np.random.default_rng(20).random((7, words_of(mover, start)))
-        proposed, log_ratio = propose_all(mover, start, words)
+        words = np.random.default_rng(20).random((7, words_of(kernel, start)))
+        proposed, log_ratio = propose_all(kernel, start, words)
     assert jax.tree.structure(proposed) == jax.tree.structure(start)
     assert forms(jax.tree.map(lambda leaf: leaf[0], proposed)) == forms(start)
     assert np.shape(log_ratio) == (7,)
@@ -99,11 +99,11 @@ def test_points_keep_shapes_and_dtypes_whatever_the_arithmetic(
 def test_one_proposal_is_what_many_at_once_are(case):
     proposal, theta = CASES[case]
     start = point(theta, "float32")
-    mover = proposal.fit(start)
+    kernel = proposal.fit(start)
     with jax.enable_x64(True):
-        words = np.random.default_rng(21).random((7, words_of(mover, start)))
-        many = propose_all(mover, start, words)
-        alone = mover.propose(start, Words(words[3]))
+        words = np.random.default_rng(21).random((7, words_of(kernel, start)))
+        many = propose_all(kernel, start, words)
+        alone = kernel.propose(start, Words(words[3]))
     assert forms(alone.theta) == forms(start)
     assert np.shape(alone.log_ratio) == ()
     jax.tree.map(
@@ -119,11 +119,11 @@ def test_one_proposal_is_what_many_at_once_are(case):
 def test_a_mover_can_be_an_argument_of_compiled_code(case):
     """It is a pytree of arrays, as the loop carries it."""
     proposal, theta = CASES[case]
-    mover = proposal.fit(point(theta, "float32"))
-    for leaf in jax.tree.leaves(mover):
+    kernel = proposal.fit(point(theta, "float32"))
+    for leaf in jax.tree.leaves(kernel):
         assert isinstance(leaf, np.ndarray | jax.Array)
-    returned = jax.jit(lambda mover: mover)(mover)
-    assert jax.tree.structure(returned) == jax.tree.structure(mover)
+    returned = jax.jit(lambda kernel: kernel)(kernel)
+    assert jax.tree.structure(returned) == jax.tree.structure(kernel)
     assert repr(proposal)
 
 
@@ -134,14 +134,14 @@ def test_any_words_give_a_point(case, data):
     """Words at the ends of (0, 1) too: points stay finite and in their range."""
     proposal, theta = CASES[case]
     start = point(theta, "float32")
-    mover = proposal.fit(start)
+    kernel = proposal.fit(start)
     ends = st.sampled_from([2**-53, 0.5, 1 - 2**-53])
     with jax.enable_x64(True):
-        size = words_of(mover, start)
+        size = words_of(kernel, start)
         words = data.draw(
             st.lists(ends | st.floats(2**-53, 1 - 2**-53), min_size=size, max_size=size)
         )
-        proposed, log_ratio = propose_all(mover, start, np.array([words]))
+        proposed, log_ratio = propose_all(kernel, start, np.array([words]))
     assert np.all(np.isfinite(log_ratio))
     for leaf in jax.tree.leaves(proposed):
         assert np.all(np.isfinite(leaf))

@@ -86,11 +86,11 @@ def test_moves_have_the_covariance_they_were_given(form):
         "deviations": ({"a": 0.1, "b": np.array([3.0, 7.0])}, np.diag([0.01, 9, 49])),
         "number": (0.7, np.eye(3) * 0.49),
     }[form]
-    mover = RandomWalk(scale).fit(THETA)
+    kernel = RandomWalk(scale).fit(THETA)
     normals = np.random.default_rng(90).standard_normal((count, 3))
 
     def flat_move(numbers):
-        proposed = mover.propose(THETA, Given(numbers)).theta
+        proposed = kernel.propose(THETA, Given(numbers)).theta
         moved = jax.tree.map(lambda new, old: new - old, proposed, THETA)
         return jax.flatten_util.ravel_pytree(moved)[0]
 

@@ -43,26 +43,26 @@ class Counting:
     normals = uniforms
 
 
-def words_of(mover: Any, theta: Any) -> int:
+def words_of(kernel: Any, theta: Any) -> int:
     """How many words a proposal reads, found by tracing it."""
     counting = Counting()
-    jax.eval_shape(lambda point: mover.propose(point, counting), theta)
+    jax.eval_shape(lambda point: kernel.propose(point, counting), theta)
     return counting.count
 
 
 @jax.jit
-def propose_all(mover: Any, theta: Any, words: Any) -> Any:
+def propose_all(kernel: Any, theta: Any, words: Any) -> Any:
     """Propose from one θ with each row of words."""
-    return jax.vmap(lambda row: mover.propose(theta, Words(row)))(words)
+    return jax.vmap(lambda row: kernel.propose(theta, Words(row)))(words)
 
 
 def moves(proposal: Any, theta: Any, count: int, seed: int) -> Any:
     """``count`` independent proposals from θ, in the arithmetic of the boundary."""
-    mover = proposal.fit(theta)
+    kernel = proposal.fit(theta)
     with jax.enable_x64(True):
-        size = words_of(mover, theta)
+        size = words_of(kernel, theta)
         words = np.random.default_rng(seed).random((count, size))
-        theta, log_ratio = propose_all(mover, theta, words)
+        theta, log_ratio = propose_all(kernel, theta, words)
     return jax.device_get((theta, np.broadcast_to(log_ratio, (count,))))
 
 
@@ -83,13 +83,13 @@ def lattice(
     chance, exactly.
     """
     places = {key(state): place for place, state in enumerate(states)}
-    mover = proposal.fit(states[0])
+    kernel = proposal.fit(states[0])
     with jax.enable_x64(True):
         axis = (np.arange(grid) + 0.5) / grid
-        axes = np.meshgrid(*[axis] * words_of(mover, states[0]))
+        axes = np.meshgrid(*[axis] * words_of(kernel, states[0]))
         words = np.stack([one.ravel() for one in axes], axis=1)
         for x, state in enumerate(states):
-            proposed, log_ratio = jax.device_get(propose_all(mover, state, words))
+            proposed, log_ratio = jax.device_get(propose_all(kernel, state, words))
             leaves = [
                 np.reshape(a, (len(words), -1)) for a in jax.tree.leaves(proposed)
             ]

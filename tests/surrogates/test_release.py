@@ -267,12 +267,12 @@ def test_a_chain_on_residuals_finds_the_surrogate_posterior_of_a_normal_mean():
     surrogate, x, model = normal_release(2)
     steps = 4000
     with jax.enable_x64(True):
-        mover = surrogate.proposal.fit(surrogate.mean)
+        kernel = surrogate.proposal.fit(surrogate.mean)
         start = jnp.asarray(surrogate.mean)[None]
     chains = Chains(
         model,
         Records(x),
-        mover,
+        kernel,
         FullData(Grid(1e-4), influence=surrogate.influence),
         Tape.seeded(4),
         start=start,

@@ -3,6 +3,7 @@
 """NumPyro: a model as its author wrote it, turned into a `Model` of one record."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
@@ -16,11 +17,52 @@ from dpmcmc.adapters.responses import responses_of
 from dpmcmc.adapters.sites import Site, require_traceable
 from dpmcmc.adapters.synthetic import require_separate_records
 from dpmcmc.errors import InputError, require_count
+from dpmcmc.model.coords import Coords, Dims
 from dpmcmc.model.model import Model
 from dpmcmc.model.preparation import Preparation
 from dpmcmc.model.tracing import is_double, show_shapes
 
-__all__ = ["from_numpyro"]
+__all__ = ["NumPyro", "from_numpyro"]
+
+
+@dataclass(frozen=True, eq=False)
+class NumPyro:
+    """A NumPyro model, with what `sample` cannot read off it.
+
+    Parameters
+    ----------
+    model
+        A NumPyro model that takes the columns of the records by name. Public
+        arguments have defaults, or are bound with `functools.partial`.
+    plate
+        The name of the plate of the records; unless given, the one that holds all
+        observed sites.
+    preparation
+        What is done to each record before the model reads it, by public bounds.
+    coords, dims
+        Names for the places of sites, as in `Model`.
+    """
+
+    model: Callable[..., Any]
+    plate: str | None = None
+    preparation: Preparation | None = None
+    coords: Coords = field(default_factory=dict)
+    dims: Dims = field(default_factory=dict)
+
+    def for_records(
+        self, count: int, one_record: Any, initial: Mapping[str, Any] | None = None
+    ) -> Model:
+        """The model of one record, from the number and the shape of records."""
+        return from_numpyro(
+            self.model,
+            count,
+            one_record,
+            plate=self.plate,
+            preparation=self.preparation,
+            initial=initial,
+            coords=self.coords,
+            dims=self.dims,
+        )
 
 
 def from_numpyro(
@@ -31,7 +73,8 @@ def from_numpyro(
     plate: str | None = None,
     preparation: Preparation | None = None,
     initial: Mapping[str, Any] | None = None,
-    labels: Mapping[str, Any] | None = None,
+    coords: Coords | None = None,
+    dims: Dims | None = None,
 ) -> Model:
     """Turn a NumPyro model into a `Model`, from the shapes of the records alone.
 
@@ -59,9 +102,8 @@ def from_numpyro(
     initial
         Where chains start: values of latent sites by name, on their own scale. The
         others start at the mean of their prior, where it has one.
-    labels
-        Names for the places of sites, such as ``{"effect": ("north", "south")}``, as
-        in `Model`. Plates have none of their own.
+    coords, dims
+        Names for the places of sites, as in `Model`.
 
     Returns
     -------
@@ -100,7 +142,8 @@ def from_numpyro(
             simulate=jax.jit(parts.simulate) if can_simulate else None,
             preparation=preparation,
             responses=responses_of(parts, start),
-            labels={} if labels is None else labels,
+            coords=coords or {},
+            dims=dims or {},
         )
         require_separate_records(adapted, parts)
     return adapted

@@ -8,7 +8,7 @@ Whatever it is, the boundary clips it, so that no privacy rests on this room.
 from dpmcmc.influence.residual import Residual
 from dpmcmc.influence.responses import Drawn, Listed
 from dpmcmc.influence.shifted import Shifted
-from dpmcmc.influence.sufficient import Told, Unexplained, unit_statistics
+from dpmcmc.influence.sufficient import SumAlone, Unexplained, unit_statistics
 from dpmcmc.influence.taylor import Taylor
 from dpmcmc.influence.unbiased import Centred, Restored, Shrunk
 
@@ -20,8 +20,8 @@ __all__ = [
     "Restored",
     "Shifted",
     "Shrunk",
+    "SumAlone",
     "Taylor",
-    "Told",
     "Unexplained",
     "unit_statistics",
 ]

@@ -19,7 +19,7 @@ from dpmcmc.model.model import Model
 from dpmcmc.model.statistics import NoisyTotal, Statistics
 from dpmcmc.model.tracing import as_float
 
-__all__ = ["Told", "Unexplained", "unit_statistics"]
+__all__ = ["SumAlone", "Unexplained", "unit_statistics"]
 
 
 def unit_statistics(statistics: Statistics, record: Any) -> jax.Array:
@@ -91,7 +91,7 @@ class Unexplained:
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True, eq=False)
-class Told:
+class SumAlone:
     """Nothing of a record: a released sum says what there is to say of a move.
 
     Attributes

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.errors import InputError, require_positive
-from dpmcmc.model.labels import Names, checked, require_fitting
+from dpmcmc.model.coords import Coords, Dims, checked_coords, require_fitting
 from dpmcmc.model.preparation import Preparation
 from dpmcmc.model.python_function import PythonFunction
 from dpmcmc.model.statistics import Statistics, check_statistics
@@ -71,11 +71,10 @@ class Model:
         cannot be listed. Clipping can then keep the mean of a ratio given the others.
     statistics
         Its sufficient statistics, if it has any: what `SufficientStatistics` release.
-    labels
-        Names that people know for the places of parameters, which are named as in
-        `Posterior.draws`: ``{"coefficients": ("age", "income")}``. For an array of
-        several axes, one such tuple for each axis, or None for an axis that is
-        numbered. They are public.
+    coords, dims
+        Names for the places of parameters, as ArviZ and PyMC have them, such as
+        ``coords={"predictor": ["age", "income"]}`` and ``dims={"coefficients":
+        ["predictor"]}``. Parameters are named as in `Posterior.draws`. Names are public.
     """
 
     log_likelihood: Callable[[Theta, Record], Any]
@@ -88,7 +87,8 @@ class Model:
     preparation: Preparation | None = None
     responses: Mapping[str, Sequence[float] | None] | None = None
     statistics: Statistics | None = None
-    labels: Mapping[str, Names] = field(default_factory=dict)
+    coords: Coords = field(default_factory=dict)
+    dims: Dims = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         given = [name for name in _OPTIONAL_FUNCTIONS if getattr(self, name)]
@@ -125,7 +125,9 @@ class Model:
                     f"initial holds {leaf!r}; each parameter must be a real number or "
                     "an array of them."
                 )
-        object.__setattr__(self, "labels", checked(self.labels))
+        coords, dims = checked_coords(self.coords, self.dims)
+        object.__setattr__(self, "coords", coords)
+        object.__setattr__(self, "dims", dims)
 
     def record_log_likelihood(self, theta: Theta, record: Record) -> Any:
         """The log-likelihood of one record as it came: prepared, then evaluated."""
@@ -160,7 +162,7 @@ def check_model(model: Model, theta: Theta, record: Record) -> None:
         If the preparation, the log-likelihood, the statistics, the prior or the
         transform fails to trace, if the log-likelihood or the prior is not a real
         scalar, if the log-likelihood leaves JAX by a callback or batches itself, if
-        the labels do not fit what is shown, or if the prior is not finite at the
+        dims do not fit what is shown, or if the prior is not finite at the
         starting point.
     """
     if model.preparation is not None:
@@ -177,7 +179,8 @@ def check_model(model: Model, theta: Theta, record: Record) -> None:
     if model.transform is not None:
         shown = shape_of_result("transform", model.transform, theta)
     shapes = map(jnp.shape, jax.tree.leaves(shown))
-    require_fitting(model.labels, dict(zip(names_of(shown), shapes, strict=True)))
+    named = dict(zip(names_of(shown), shapes, strict=True))
+    require_fitting(model.coords, model.dims, named)
     start = float(as_float(model.log_prior(theta), jnp.float32))
     if not np.isfinite(start):
         raise InputError(

@@ -13,7 +13,7 @@ from jax.scipy.special import gammaln
 from dpmcmc.errors import InputError, require_count, require_positive
 from dpmcmc.model.model import Model
 from dpmcmc.model.preparation import Clamp, ClampNorm, OneHot, Preparation, Step, Whiten
-from dpmcmc.models.naming import labels_from
+from dpmcmc.models.naming import named, names_from
 from dpmcmc.models.priors import LogGamma, LogitDirichlet, Normal, Prior, log_weights
 from dpmcmc.models.settings import preparation
 from dpmcmc.models.totals import (
@@ -115,7 +115,11 @@ def categorical(
         draw_prior=prior.draw,
         simulate=simulate,
         preparation=preparation(before, {"x": coded}),
-        labels={} if codes == tuple(range(count)) else {"probabilities": names},
+        **(
+            {}
+            if codes == tuple(range(count))
+            else named("probabilities", "level", names)
+        ),
         responses={"x": None},
         statistics=categorical_statistics(count),
     )
@@ -182,6 +186,6 @@ def normal_mean(
         draw_prior=lambda key: {"mean": jnp.asarray(middle) + spread.draw(key)},
         simulate=simulate,
         preparation=preparation(before, {"x": steps}),
-        labels=labels_from(before, "mean", size),
+        **named("mean", "coordinate", names_from(before, size)),
         statistics=whitened_mean_statistics(radius, whitened),
     )

@@ -79,7 +79,7 @@ def poisson_regression(
         simulate=simulate,
         lipschitz=_poisson_lipschitz(design, most),
         preparation=preparation(before, {"x": design.clamp, "y": Clamp(0, most)}),
-        labels=design.labels(before),
+        **design.names(before),
         responses={"y": None},
     )
 
@@ -177,7 +177,7 @@ def negative_binomial_regression(
             design, most, known, parts.get("log_concentration")
         ),
         preparation=preparation(before, {"x": design.clamp, "y": Clamp(0, most)}),
-        labels=design.labels(before),
+        **design.names(before),
         responses={"y": None},
     )
 

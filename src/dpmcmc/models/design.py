@@ -10,9 +10,8 @@ import jax
 import jax.numpy as jnp
 
 from dpmcmc.errors import InputError, require_count, require_positive
-from dpmcmc.model.labels import Names
 from dpmcmc.model.preparation import ClampNorm, Preparation
-from dpmcmc.models.naming import labels_from
+from dpmcmc.models.naming import named, names_from
 from dpmcmc.models.priors import Normal
 
 __all__ = ["Design"]
@@ -66,9 +65,9 @@ class Design:
         slope = jnp.dot(x, theta["coefficients"], precision=jax.lax.Precision.HIGHEST)
         return slope + theta["intercept"] if self.intercept else slope
 
-    def labels(self, before: Preparation | None) -> dict[str, Names]:
-        """Names of the coefficients, where a preparation says what x is made of."""
-        return labels_from(before, "coefficients", self.dimension)
+    def names(self, before: Preparation | None) -> dict[str, Any]:
+        """Coords and dims of the coefficients, if a preparation says what x is."""
+        return named("coefficients", "predictor", names_from(before, self.dimension))
 
     @property
     def clamp(self) -> ClampNorm:

@@ -5,48 +5,45 @@
 from collections.abc import Mapping
 from typing import Any
 
-from dpmcmc.errors import InputError
-from dpmcmc.model.labels import Names, checked
 from dpmcmc.model.preparation import Copy, OneHot, Preparation, Stack, Whiten
 
-__all__ = ["labels_from"]
+__all__ = ["named", "names_from"]
 
 Entries = tuple[str, ...] | None
 """The names of a column's entries; None for a number, or a vector as it comes."""
 
 
-def labels_from(
-    before: Preparation | None, parameter: str, size: int
-) -> dict[str, Names]:
-    """Labels of a parameter that has an entry for each entry of the column x.
+def named(parameter: str, dim: str, names: Entries) -> dict[str, Any]:
+    """Coords and dims of a `Model` with one vector whose places have names."""
+    if names is None or len(set(names)) < len(names):
+        return {}
+    return {"coords": {dim: names}, "dims": {parameter: (dim,)}}
+
+
+def names_from(before: Preparation | None, size: int) -> Entries:
+    """Names for the entries of the column x.
 
     Parameters
     ----------
     before
         What prepares a record before the model does.
-    parameter
-        The name of the parameter.
     size
         How many entries x has.
 
     Returns
     -------
-    dict
-        The names that a `Stack` gives to x, if they are so many and all differ; else
-        nothing. A column is called by its name, a level of `OneHot` ``region=2``, an
-        entry of a vector ``scores[2]``; and so a level of a column that was changed
-        before, as its codes are no longer those of the table.
+    tuple or None
+        The names that a `Stack` gives to x, if it says what all entries are. A column
+        is called by its name, a level of `OneHot` ``region=2``, an entry of a vector
+        ``scores[2]``; and so a level of a column that was changed before, as its codes
+        are no longer those of the table.
     """
     made: dict[str, Any] = {}
     for columns in _columns(before):
         for name, steps in columns.items():
             listed = steps if isinstance(steps, list | tuple) else [steps]
             made[name] = _entries(name, listed, made)
-    names = _sized(made.get("x"), size)
-    try:
-        return {} if names is None else checked({parameter: names})
-    except InputError:  # a column may be called what no label may be
-        return {}
+    return _sized(made.get("x"), size)
 
 
 class _Stacked(tuple[tuple[str, Entries], ...]):

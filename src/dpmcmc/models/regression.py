@@ -97,7 +97,7 @@ def linear_regression(
         simulate=simulate,
         lipschitz=deviation.lipschitz(farthest, design.squared) if bounded else None,
         preparation=preparation(before, {"x": design.clamp, "y": Clamp(low, high)}),
-        labels=design.labels(before),
+        **design.names(before),
         responses={"y": None},
         statistics=product_statistics(design, deviation, low, high),
     )
@@ -148,6 +148,6 @@ def logistic_regression(
         simulate=simulate,
         lipschitz=math.sqrt(design.squared),
         preparation=preparation(before, {"x": design.clamp, "y": Clamp(0, 1)}),
-        labels=design.labels(before),
+        **design.names(before),
         responses={"y": (0.0, 1.0)},
     )

@@ -1,71 +1,112 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""The privacy statement: what a result cost, in words, for whoever reads it."""
+"""The privacy statement: what was released and what it cost, as data; words are a view.
 
+It goes with the draws wherever they go, so that a reader of a saved file or a picture
+sees the same guarantee, or the same warning, as the person who ran the sampler.
+"""
+
+import html
 import json
 import math
-from dataclasses import asdict, dataclass
+import textwrap
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from decimal import ROUND_CEILING, Context, Decimal
+from typing import Literal
 
-__all__ = ["Statement", "round_up"]
+__all__ = ["StageSummary", "Statement", "Verdict", "round_up"]
+
+Usability = Literal["usable", "usable with wide intervals", "not usable"]
+
+_WIDTH = 88
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the evidence says of the result, in one line.
+
+    Attributes
+    ----------
+    usability
+        Whether means and intervals can be used.
+    reason
+        Why, in a sentence or two.
+    """
+
+    usability: Usability
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.usability[0].upper()}{self.usability[1:]}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class StageSummary:
+    """One row of a statement: what a stage released.
+
+    Attributes
+    ----------
+    name
+        The name of the stage, such as "chain".
+    sentence
+        What was released, in words.
+    fraction
+        Its fraction of the cost, by zero-concentrated privacy; 0 if it read no record.
+    numbers
+        Public and released numbers about it, by name.
+    """
+
+    name: str
+    sentence: str
+    fraction: float = 0.0
+    numbers: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Statement:
-    """What was released, from which records, and what is guaranteed about it.
+    """What was released, what it cost, and under which assumptions.
 
     Attributes
     ----------
     epsilon, delta
-        The proven guarantee. ``epsilon`` is infinite where the result is not private.
+        The guarantee, rounded up. ε is infinite if the result is not private.
     records
-        How many records there are, N: public, and the same for neighbours.
-    chains, steps
-        One bit was released at each of ``steps`` steps of each chain.
-    clip
-        Bound on one record's log-likelihood ratio; None where the run had none of its
-        own.
-    decided
-        How a bit was decided, in words.
-    tempered
-        How many records the likelihood counts for, N₀; ``records`` if not tempered.
+        The number of records, which is public.
+    stages
+        What was released, stage by stage.
     accountant
-        Which accountant proved the guarantee.
-    released_first
-        What was released before the chain, in words, such as a start.
+        Which bound on the cost was the smallest.
+    tempered
+        How many records the likelihood counts for; N₀ in the paper.
     prepared
-        What was done to each record before it was read, in words.
-    asks_records
-        Whether the chain asked the records for bits. If not, it ran on what was
-        released first, and on nothing else.
+        What was done to each record before the model read it.
     not_private_because
-        Why the result is not private; empty for a private result.
+        Every reason why the result is not private; empty if it is.
+    verdict
+        What the evidence says of the result, if anything was asked.
     notes
-        What a careful reader should know besides.
+        Remarks that a careful reader should see.
     version
-        The version of dpmcmc that made the result.
+        The version of dpmcmc.
     """
 
     epsilon: float
     delta: float
     records: int
-    chains: int
-    steps: int
-    clip: float | None
-    decided: str
-    tempered: float
+    stages: tuple[StageSummary, ...]
     accountant: str
-    not_private_because: tuple[str, ...]
-    notes: tuple[str, ...]
-    version: str
-    released_first: tuple[str, ...] = ()
+    tempered: float
     prepared: tuple[str, ...] = ()
-    asks_records: bool = True
+    not_private_because: tuple[str, ...] = ()
+    verdict: Verdict | None = None
+    notes: tuple[str, ...] = ()
+    version: str = ""
 
     @property
     def is_private(self) -> bool:
-        """Whether the result carries a privacy guarantee at all."""
-        return not self.not_private_because and math.isfinite(self.epsilon)
+        """Whether the result carries a guarantee."""
+        return not self.not_private_because
 
     @property
     def is_tempered(self) -> bool:
@@ -74,16 +115,17 @@ class Statement:
 
     @property
     def label(self) -> str:
-        """The guarantee in a few words, for titles and captions."""
+        """A few words, for titles and captions."""
         if not self.is_private:
             return "NOT PRIVATE"
         return f"(ε = {round_up(self.epsilon)}, δ = {round_up(self.delta)})-private"
 
     @property
-    def text(self) -> str:
-        """The whole statement, one sentence or two a line."""
-        lines = self._private_lines() if self.is_private else self._not_private_lines()
-        return "\n".join([*lines, *(f"Note: {note}" for note in self.notes)])
+    def lines(self) -> list[str]:
+        """The whole statement, a paragraph a line."""
+        head = self._private_lines() if self.is_private else self._not_private_lines()
+        verdict = [] if self.verdict is None else [f"Verdict: {self.verdict}"]
+        return [*head, *verdict, *(f"Note: {note}" for note in self.notes)]
 
     def to_json(self) -> str:
         """The statement as JSON, for files; `from_json` reads it back.
@@ -97,11 +139,22 @@ class Statement:
     def from_json(cls, text: str) -> "Statement":
         """Read what `to_json` wrote."""
         fields = json.loads(text)
-        for name in ("not_private_because", "notes", "prepared", "released_first"):
+        for name in ("not_private_because", "notes", "prepared"):
             fields[name] = tuple(fields[name])
+        fields["stages"] = tuple(StageSummary(**stage) for stage in fields["stages"])
+        if fields["verdict"] is not None:
+            fields["verdict"] = Verdict(**fields["verdict"])
         if fields["epsilon"] is None:
             fields["epsilon"] = math.inf
         return cls(**fields)
+
+    def __str__(self) -> str:
+        return "\n".join(
+            textwrap.fill(line, _WIDTH, subsequent_indent="  ") for line in self.lines
+        )
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<p>{html.escape(line)}</p>" for line in self.lines)
 
     def _private_lines(self) -> list[str]:
         return [
@@ -109,51 +162,40 @@ class Statement:
             "(differential privacy, proven).",
             f"Protected: any one of the {self.records:,} records, against substitution "
             "by any other record. The number of records is public.",
-            *(f"Released first: {words}." for words in self.released_first),
-            self._released_line(),
-            *self._prepared_lines(),
-            *self._tempered_lines(),
+            *self._stage_lines(),
+            *self._common_lines(),
             f"Accountant: {self.accountant}. Rounding of floating-point numbers is "
-            "paid for in δ. Randomness: ChaCha20, keyed by the operating system.",
-            "Provided that the model, the proposal, the start and every setting were "
-            "chosen without looking at the records. Anything else released from the "
-            "same records adds to this cost.",
+            "included in δ. Randomness: ChaCha20, keyed by the operating system.",
+            "Provided that the model, the method and every setting were chosen without "
+            "looking at the records. Anything else released from the same records adds "
+            "to this cost.",
         ]
-
-    def _released_line(self) -> str:
-        chains = f"{_plural(self.chains, 'chain')} of {_plural(self.steps, 'step')}"
-        if not self.asks_records:
-            return (
-                "Released: no accept-or-reject bits of the records: the released sums "
-                f"say all, and the draws ({chains}) are made of them alone."
-            )
-        bits = self.chains * self.steps
-        return (
-            f"Released: {bits:,} accept-or-reject bits ({chains}), each {self.decided}."
-        )
 
     def _not_private_lines(self) -> list[str]:
         return [
             f"NOT PRIVATE: {'; '.join(self.not_private_because)}.",
             "This result carries no privacy guarantee. Do not release it if the "
             f"{self.records:,} records are sensitive.",
-            *self._prepared_lines(),
-            *self._tempered_lines(),
+            *self._stage_lines(),
+            *self._common_lines(),
         ]
 
-    def _prepared_lines(self) -> list[str]:
-        if not self.prepared:
-            return []
-        return [f"Prepared, each record by itself: {'; '.join(self.prepared)}."]
+    def _stage_lines(self) -> list[str]:
+        return [f"Stage {stage.name}: {stage.sentence}" for stage in self.stages]
 
-    def _tempered_lines(self) -> list[str]:
-        if not self.is_tempered:
-            return []
-        return [
-            f"Tempered: the likelihood counts for N₀ = {self.tempered:.6g} records (it "
-            f"is raised to the power {self.tempered / self.records:.4g}), so that the "
-            "posterior is wider than that of all records."
-        ]
+    def _common_lines(self) -> list[str]:
+        lines = []
+        if self.prepared:
+            lines.append(
+                f"Prepared, each record by itself: {'; '.join(self.prepared)}."
+            )
+        if self.is_tempered:
+            lines.append(
+                f"Tempered: the likelihood counts for N₀ = {self.tempered:.6g} records "
+                f"(it is raised to the power {self.tempered / self.records:.4g}), so "
+                "that the posterior is wider than that of all records."
+            )
+        return lines
 
 
 def round_up(value: float, digits: int = 4) -> str:
@@ -161,10 +203,6 @@ def round_up(value: float, digits: int = 4) -> str:
     if not math.isfinite(value):
         return f"{value:g}"
     rounded = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(
-        Decimal(value)
+        Decimal(repr(value))
     )
     return f"{float(rounded):.{digits}g}"
-
-
-def _plural(count: int, word: str) -> str:
-    return f"{count:,} {word}" + ("" if count == 1 else "s")

@@ -9,19 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpmcmc.aligned import broken, columns_of
-from dpmcmc.model.labels import Names, titles_of
+from dpmcmc.aligned import aligned
 
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["arviz", "broken", "remark", "shapes_of_draws", "summarise", "table"]
+__all__ = ["arviz", "caution", "shapes_of_draws", "summarise", "table"]
 
 _COLUMNS = ["mean", "sd", "hdi_3%", "hdi_97%", "ess_bulk", "ess_tail", "r_hat"]
+_HEADER = ["", "mean", "sd", "3%", "97%", "ess", "ess tail", "r-hat"]
 _FEWEST_DRAWS = 4
 """Fewer draws of a chain (or of half a single chain) give no diagnostic."""
-_WIDEST_NAME = 36
-"""Columns of a name in a table of text, beyond which it is broken."""
 _ENOUGH_DRAWS, _CLOSE_CHAINS = 100, 1.05
 
 
@@ -34,21 +32,22 @@ def arviz() -> Any:
 
 
 def summarise(
-    draws: Mapping[str, np.ndarray], labels: Mapping[str, Names] | None = None
+    draws: Mapping[str, np.ndarray],
+    chain_draws: Mapping[str, np.ndarray],
+    titles: list[str],
 ) -> "pandas.DataFrame":
-    """Mean, sd, 94% interval, effective sample size and R-hat of each coordinate.
+    """Mean, sd and 94% interval of draws; effective sample size and R-hat of chains.
 
     The R-hat of a single chain compares its two halves. Where there are too few draws
-    for a number, it is NaN. Rows are called by the labels, where there are any.
+    for a number, or a chain stood still, it is NaN.
     """
     import pandas as pd  # noqa: PLC0415 - slow to import, so only where it is used
 
     rows = [
-        _statistics(values[(..., *index)].astype(np.float64))
-        for values in draws.values()
-        for index in np.ndindex(values.shape[2:])
+        [*_location(values[at]), *_mixing(chain_draws[name][at])]
+        for name, values in draws.items()
+        for at in [(..., *index) for index in np.ndindex(values.shape[2:])]
     ]
-    titles = titles_of(shapes_of_draws(draws), labels or {})
     return pd.DataFrame(rows, index=titles, columns=_COLUMNS)
 
 
@@ -57,10 +56,12 @@ def shapes_of_draws(draws: Mapping[str, np.ndarray]) -> dict[str, tuple[int, ...
     return {name: values.shape[2:] for name, values in draws.items()}
 
 
-def remark(summary: "pandas.DataFrame") -> str | None:
+def caution(summary: "pandas.DataFrame", accepted: np.ndarray) -> str | None:
     """A caution, where draws are too few or chains disagree; else None."""
+    if accepted.size and not accepted.any():
+        return "Caution: no step was accepted; the draws say nothing of the posterior."
     few = not (summary["ess_bulk"] >= _ENOUGH_DRAWS).all()
-    apart = not (summary["r_hat"] <= _CLOSE_CHAINS).all()
+    apart = (summary["r_hat"] > _CLOSE_CHAINS).any()
     reasons = [
         *(["fewer than 100 effective draws"] if few else []),
         *(["an r-hat above 1.05"] if apart else []),
@@ -71,58 +72,47 @@ def remark(summary: "pandas.DataFrame") -> str | None:
 
 
 def table(summary: "pandas.DataFrame") -> list[str]:
-    """The summary as aligned lines of text, with digits that the sd justifies.
-
-    A name that is too long goes on in the next line; its numbers stand in the last.
-    """
-    rows: list[tuple[str, list[str]]] = [
-        ("", ["mean", "sd", "3%", "97%", "ess", "ess tail", "r-hat"])
-    ]
-    for name, *row in summary.itertuples():
-        *above, last = broken(str(name), _WIDEST_NAME, "  ")
-        rows += [(part, []) for part in above]
-        rows.append((last, _cells(row)))
-    first = max(columns_of(name) for name, _ in rows)
-    widths = [max(map(len, cells)) for cells in zip(*_filled(rows), strict=True)]
-    return [
-        "  ".join(
-            [
-                name + " " * (first - columns_of(name)),
-                *(
-                    cell.rjust(width)
-                    for cell, width in zip(cells, widths, strict=False)
-                ),
-            ]
-        ).rstrip()
-        for name, cells in rows
-    ]
+    """The summary as aligned lines of text, with digits that the sd justifies."""
+    rows = [[str(name), *_cells(row)] for name, *row in summary.itertuples()]
+    return aligned([_HEADER, *rows], right=range(1, len(_HEADER)), broken_at=[0])
 
 
-def _statistics(values: np.ndarray) -> list[float]:
-    """The columns of one coordinate, whose draws are (chains, draws)."""
-    az = arviz()
-    low, high = (float(end) for end in az.hdi(values.ravel(), hdi_prob=0.94))
+def _location(values: np.ndarray) -> list[float]:
+    """Mean, sd and 94% interval of one coordinate; NaN if a draw is not finite."""
+    values = values.astype(np.float64)
+    if not np.all(np.isfinite(values)):
+        return [math.nan] * 4
+    low, high = (float(end) for end in arviz().hdi(values.ravel(), hdi_prob=0.94))
     spread = float(values.std(ddof=1)) if values.size > 1 else math.nan
+    return [float(values.mean()), spread, low, high]
+
+
+def _mixing(values: np.ndarray) -> list[float]:
+    """Effective sample sizes and R-hat of one coordinate of chains.
+
+    A chain that stood still has the same number throughout, of which there is no
+    effective size.
+    """
+    values = values.astype(np.float64)
+    if not np.all(np.isfinite(values)) or np.any(np.ptp(values, axis=1) == 0):
+        return [math.nan] * 3
+    az = arviz()
     bulk, tail, r_hat = math.nan, math.nan, math.nan
     compared = values if len(values) > 1 else _halves(values)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")  # a chain that stands still divides by zero
+        warnings.simplefilter("ignore")
         if values.shape[1] >= _FEWEST_DRAWS:
             bulk = float(az.ess(values, method="bulk"))
             tail = float(az.ess(values, method="tail"))
         if compared.shape[1] >= _FEWEST_DRAWS:
             r_hat = float(az.rhat(compared))
-    return [float(values.mean()), spread, low, high, bulk, tail, r_hat]
+    return [bulk, tail, r_hat]
 
 
 def _halves(values: np.ndarray) -> np.ndarray:
     """A single chain as two: its first half and its second."""
     half = values.shape[1] // 2
     return np.stack([values[0, :half], values[0, half : 2 * half]])
-
-
-def _filled(rows: list[tuple[str, list[str]]]) -> list[list[str]]:
-    return [cells for _, cells in rows if cells]
 
 
 def _cells(row: list[float]) -> list[str]:
@@ -132,5 +122,4 @@ def _cells(row: list[float]) -> list[str]:
         places = min(max(1 - math.floor(math.log10(sd)), 0), 12)
     shown = [f"{value:.{places}f}" for value in (mean, low, high)]
     cells = [shown[0], f"{sd:.3g}", *shown[1:], f"{bulk:.0f}", f"{tail:.0f}"]
-    cells = [*cells, f"{r_hat:.3f}"]
-    return ["–" if cell == "nan" else cell for cell in cells]
+    return ["–" if cell == "nan" else cell for cell in [*cells, f"{r_hat:.3f}"]]

@@ -9,29 +9,31 @@ rests on has a Guarantee block, and a proof of the same name under ``docs/proofs
 
 from dpmcmc.private.acceptance import FullData, Minibatch, Test
 from dpmcmc.private.chains import Chains, Released
-from dpmcmc.private.gaussian import BatchDecision, Noise
-from dpmcmc.private.gradients import NoisySums
+from dpmcmc.private.corrected import BatchDecision, CorrectedNoise
+from dpmcmc.private.distributions import NormalMixture
+from dpmcmc.private.histograms import Bins, release_counts
 from dpmcmc.private.influence import PLAIN, Influence
-from dpmcmc.private.laws import Mixture
 from dpmcmc.private.ratios import Grid
 from dpmcmc.private.records import Records
+from dpmcmc.private.sums import Measure, release_sum
 from dpmcmc.private.tape import Tape
-from dpmcmc.private.vectors import Measure
 
 __all__ = [
     "PLAIN",
     "BatchDecision",
+    "Bins",
     "Chains",
+    "CorrectedNoise",
     "FullData",
     "Grid",
     "Influence",
     "Measure",
     "Minibatch",
-    "Mixture",
-    "Noise",
-    "NoisySums",
+    "NormalMixture",
     "Records",
     "Released",
     "Tape",
     "Test",
+    "release_counts",
+    "release_sum",
 ]

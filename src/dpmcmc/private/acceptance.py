@@ -19,14 +19,14 @@ import numpy as np
 
 from dpmcmc.model.model import Model
 from dpmcmc.model.tracing import is_double
-from dpmcmc.private.barker import Decision, Evidence, barker
 from dpmcmc.private.batches import Sampling, draw_batches
-from dpmcmc.private.gaussian import (
+from dpmcmc.private.corrected import (
     BatchDecision,
-    Noise,
+    CorrectedNoise,
     gaussian_barker,
     minibatch_barker,
 )
+from dpmcmc.private.decisions import Decision, Evidence, barker
 from dpmcmc.private.influence import PLAIN, Influence
 from dpmcmc.private.ratios import Grid
 from dpmcmc.private.records import Opened, Records, open_on_host, open_records
@@ -114,7 +114,7 @@ class FullData:
     """A test on all records: Barker's, or with normal noise and a correction."""
 
     grid: Grid
-    noise: Noise | None = field(default=None, metadata={"static": True})
+    noise: CorrectedNoise | None = field(default=None, metadata={"static": True})
     influence: Influence = PLAIN
     block: int = field(default=1, metadata={"static": True})
     dtype: str = field(default="float64", metadata={"static": True})

@@ -24,7 +24,7 @@ from dpmcmc.model.model import Model
 from dpmcmc.model.tracing import as_float, is_double
 from dpmcmc.private.acceptance import Move, Test
 from dpmcmc.private.context import boundary_arithmetic
-from dpmcmc.private.laws import Counter, Reader
+from dpmcmc.private.distributions import Counter, Reader
 from dpmcmc.private.records import Opened, Records
 from dpmcmc.private.tape import Stream, Tape
 
@@ -34,14 +34,14 @@ _WORKERS = 2
 """Threads that read the tape and draw batches ahead, one chunk each."""
 
 
-class Mover(Protocol):
-    """What proposes a point: `dpmcmc.proposals.Mover`, known here by its method."""
+class Kernel(Protocol):
+    """What proposes a point: `dpmcmc.proposals.Kernel`, known here by its method."""
 
     def propose(self, theta: Any, noise: Reader | Counter) -> tuple[Any, Any]:
         """Return a proposed θ and its log-density ratio."""
         ...
 
-    # A mover may also have a method ``adapt(released)``, which returns the mover of
+    # A kernel may also have a method ``adapt(released)``, which returns the kernel of
     # the next step. It is called with what a step released, and with nothing else.
 
 
@@ -80,7 +80,7 @@ class Chains:
 
     Parameters
     ----------
-    model, records, mover, test, tape
+    model, records, kernel, test, tape
         The model; the sealed records; the fitted proposal; the acceptance test; the
         randomness.
     start
@@ -97,7 +97,7 @@ class Chains:
         self,
         model: Model,
         records: Records,
-        mover: Mover,
+        kernel: Kernel,
         test: Test,
         tape: Tape,
         *,
@@ -112,11 +112,13 @@ class Chains:
         self._room, self._position = max(chunk, 2), 0
         with boundary_arithmetic():
             self._test, self._access = test.unseal(model, records, dtype, devices)
-            self._words_a_proposal = _count_words(mover, start)
+            self._words_a_proposal = _count_words(kernel, start)
             self._placement = _placement(self._access.resident, devices)
             theta = jax.device_put(start, self._placement)
             resident = self._access.resident
-            self._keep(_initial_state(model, self._test, dtype, resident, theta), mover)
+            self._keep(
+                _initial_state(model, self._test, dtype, resident, theta), kernel
+            )
 
     def advance(self, steps: int) -> Released:
         """Run ``steps`` steps of every chain and release what they decided."""
@@ -153,29 +155,29 @@ class Chains:
 
     def _run_chunk(self, steps: int, inputs: "Future[_Inputs]") -> Released:
         with boundary_arithmetic():
-            state, mover, released = _advance(
+            state, kernel, released = _advance(
                 self._model,
                 self._test,
                 self._dtype,
                 self._access.resident,
                 self._state,
-                self._mover,
+                self._kernel,
                 inputs.result(),
                 steps,
             )
-            self._keep(state, mover)
+            self._keep(state, kernel)
             if steps == self._room:
                 return released
             return jax.tree.map(lambda leaf: leaf[:steps], released)
 
-    def _keep(self, state: _State, mover: Mover) -> None:
+    def _keep(self, state: _State, kernel: Kernel) -> None:
         """Hold the state for the next chunk, in one place.
 
         The compiler puts what it returns where it likes; from another place, the
         next chunk would be compiled anew.
         """
-        theta, log_prior, self._mover = jax.device_put(
-            (state.theta, state.log_prior, mover), self._placement
+        theta, log_prior, self._kernel = jax.device_put(
+            (state.theta, state.log_prior, kernel), self._placement
         )
         self._state = _State(theta, log_prior, state.memory)
 
@@ -218,11 +220,11 @@ def _placement(resident: Opened | None, devices: list[jax.Device]) -> Sharding:
     return NamedSharding(resident.present.sharding.mesh, PartitionSpec())
 
 
-def _count_words(mover: Mover, theta: Any) -> int:
+def _count_words(kernel: Kernel, theta: Any) -> int:
     """How many words one proposal reads, found by tracing it once."""
     counter = Counter()
     point = jax.tree.map(lambda leaf: leaf[0], theta)
-    jax.eval_shape(lambda point: mover.propose(point, counter), point)
+    jax.eval_shape(lambda point: kernel.propose(point, counter), point)
     return counter.count
 
 
@@ -241,41 +243,41 @@ def _advance(
     dtype: str,
     resident: Opened | None,
     state: _State,
-    mover: Mover,
+    kernel: Kernel,
     inputs: _Inputs,
     steps: int,
-) -> tuple[_State, Mover, Released]:
+) -> tuple[_State, Kernel, Released]:
     """Run ``steps`` steps, at most as many as there are inputs.
 
     Guarantee
     ---------
-    The mover of a step is a function of the first mover and of what earlier steps
+    The kernel of a step is a function of the first kernel and of what earlier steps
     released: it is handed nothing else.
     """
 
     def body(
-        step: int, carry: tuple[_State, Mover, Released]
-    ) -> tuple[_State, Mover, Released]:
-        state, mover, released = carry
+        step: int, carry: tuple[_State, Kernel, Released]
+    ) -> tuple[_State, Kernel, Released]:
+        state, kernel, released = carry
         now = jax.tree.map(lambda leaf: leaf[step], inputs)
-        state, accepted = _step(model, test, dtype, resident, state, mover, now)
+        state, accepted = _step(model, test, dtype, resident, state, kernel, now)
         row = Released(state.theta, accepted)
         released = jax.tree.map(lambda all_, one: all_.at[step].set(one), released, row)
-        return state, _adapted(mover, row), released
+        return state, _adapted(kernel, row), released
 
     room = jax.tree.map(
         lambda leaf: jnp.zeros((inputs.test.shape[0], *leaf.shape), leaf.dtype),
         Released(state.theta, jnp.zeros(inputs.test.shape[1], bool)),
     )
-    return jax.lax.fori_loop(0, steps, body, (state, mover, room))
+    return jax.lax.fori_loop(0, steps, body, (state, kernel, room))
 
 
-def _adapted(mover: Mover, row: Released) -> Mover:
-    """The mover of the next step, if it adapts to what was released."""
-    adapt = getattr(mover, "adapt", None)
+def _adapted(kernel: Kernel, row: Released) -> Kernel:
+    """The kernel of the next step, if it adapts to what was released."""
+    adapt = getattr(kernel, "adapt", None)
     if adapt is None:
-        return mover
-    return jax.tree.map(lambda new, old: new.astype(old.dtype), adapt(row), mover)
+        return kernel
+    return jax.tree.map(lambda new, old: new.astype(old.dtype), adapt(row), kernel)
 
 
 def _step(
@@ -284,7 +286,7 @@ def _step(
     dtype: str,
     resident: Opened | None,
     state: _State,
-    mover: Mover,
+    kernel: Kernel,
     inputs: _Inputs,
 ) -> tuple[_State, jax.Array]:
     """One proposal and one test of every chain.
@@ -294,7 +296,7 @@ def _step(
     The next point of a chain, and its log prior, depend on the records through the
     chain's bit alone; the memory depends on them and is not released.
     """
-    theta, log_ratio = jax.vmap(partial(_propose, mover))(state.theta, inputs.proposal)
+    theta, log_ratio = jax.vmap(partial(_propose, kernel))(state.theta, inputs.proposal)
     log_prior = jax.vmap(lambda point: _log_prior(model, point, dtype))(theta)
     public = log_prior.astype(jnp.float64) - state.log_prior + log_ratio
     read = inputs.batch if resident is None else resident
@@ -304,9 +306,9 @@ def _step(
     return _choose(accepted, proposed, state), accepted
 
 
-def _propose(mover: Mover, theta: Any, words: jax.Array) -> tuple[Any, jax.Array]:
+def _propose(kernel: Kernel, theta: Any, words: jax.Array) -> tuple[Any, jax.Array]:
     """Propose a point; its log-ratio is NaN, hence refused, if it is not finite."""
-    proposed, log_ratio = mover.propose(theta, Reader(words))
+    proposed, log_ratio = kernel.propose(theta, Reader(words))
     proposed = jax.tree.map(lambda new, old: new.astype(old.dtype), proposed, theta)
     finite = jnp.array([jnp.all(jnp.isfinite(x)) for x in jax.tree.leaves(proposed)])
     return proposed, jnp.where(jnp.all(finite), log_ratio, jnp.nan)

@@ -4,7 +4,7 @@
 
 from dpmcmc.proposals.adaptive import Adaptive, best_acceptance, best_scale
 from dpmcmc.proposals.asymmetric import Independence, LogNormalWalk
-from dpmcmc.proposals.base import Mover, Noise, Proposal, Proposed, reach_of
+from dpmcmc.proposals.base import Kernel, Noise, Proposal, Proposed, reach_of
 from dpmcmc.proposals.blocks import Blocks
 from dpmcmc.proposals.bounded import BoundedWalk
 from dpmcmc.proposals.custom import Custom
@@ -23,7 +23,7 @@ __all__ = [
     "IntegerWalk",
     "LogNormalWalk",
     "Mixture",
-    "Mover",
+    "Kernel",
     "Noise",
     "PerCoordinate",
     "Proposal",

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A random walk that learns its scale and shape from the released chain, for free.
 
-What a mover learns from is what has been released already, so learning costs no
-privacy: `AdaptiveMover.adapt` is handed points and accepted bits, and nothing else.
+What a kernel learns from is what has been released already, so learning costs no
+privacy: `AdaptiveKernel.adapt` is handed points and accepted bits, and nothing else.
 """
 
 import math
@@ -19,7 +19,7 @@ from dpmcmc.errors import InputError, require_count
 from dpmcmc.proposals.base import Noise, Proposed
 from dpmcmc.proposals.random_walk import RandomWalk
 
-__all__ = ["Adaptive", "AdaptiveMover", "best_acceptance", "best_scale"]
+__all__ = ["Adaptive", "AdaptiveKernel", "best_acceptance", "best_scale"]
 
 _REFRESH = 10
 """Steps between two factorisations of the learnt covariance."""
@@ -95,7 +95,7 @@ class Adaptive:
         """The same, with the end of learning settled."""
         return self if self.until is not None else replace(self, until=warmup)
 
-    def fit(self, theta: Any) -> "AdaptiveMover":
+    def fit(self, theta: Any) -> "AdaptiveKernel":
         """Begin at the walk as it was given."""
         if not isinstance(self.walk, RandomWalk):
             raise InputError(
@@ -107,7 +107,7 @@ class Adaptive:
         flat, _ = ravel_pytree(theta)
         if self.until is not None and self.until != math.inf:
             require_count("until", self.until, "Give None for the warm-up.", least=0)
-        return AdaptiveMover(
+        return AdaptiveKernel(
             count=np.float64(0),
             log_scale=np.float64(0),
             mean=np.asarray(flat, np.float64),
@@ -132,7 +132,7 @@ class Adaptive:
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class AdaptiveMover:
+class AdaptiveKernel:
     """Moves θ by L z, and learns L; its numbers are float64 whatever θ is.
 
     ``factor`` is L: after each refreshment L Lᵀ = (2.46 e^λ)² Σ / d, with λ the
@@ -154,18 +154,18 @@ class AdaptiveMover:
         move = self.factor @ noise.normals(flat.size)
         return Proposed(unravel(flat + move.astype(flat.dtype)), 0.0)
 
-    def adapt(self, released: Released) -> "AdaptiveMover":
+    def adapt(self, released: Released) -> "AdaptiveKernel":
         """Learn from one step of all chains, or stay as it is once learning is over."""
         points = jax.vmap(lambda point: ravel_pytree(point)[0])(released.theta)
         rate = jnp.mean(released.accepted, dtype=self.log_scale.dtype)
         return jax.lax.cond(
             self.count < self.until,
-            lambda mover: mover._learn(points.astype(mover.mean.dtype), rate),
-            lambda mover: mover,
+            lambda kernel: kernel._learn(points.astype(kernel.mean.dtype), rate),
+            lambda kernel: kernel,
             self,
         )
 
-    def _learn(self, points: jax.Array, rate: jax.Array) -> "AdaptiveMover":
+    def _learn(self, points: jax.Array, rate: jax.Array) -> "AdaptiveKernel":
         count = self.count + 1
         gain = _SCALE_GAIN * count**-_SCALE_DECAY
         log_scale = jnp.clip(
@@ -182,10 +182,13 @@ class AdaptiveMover:
             self, count=count, log_scale=log_scale, mean=mean, covariance=covariance
         )
         return jax.lax.cond(
-            count % _REFRESH == 0, AdaptiveMover._refreshed, lambda mover: mover, learnt
+            count % _REFRESH == 0,
+            AdaptiveKernel._refreshed,
+            lambda kernel: kernel,
+            learnt,
         )
 
-    def _refreshed(self) -> "AdaptiveMover":
+    def _refreshed(self) -> "AdaptiveKernel":
         """Factor the covariance; if rounding has spoilt it, the old factor stays."""
         ridge = jnp.diag(_RIDGE * jnp.diagonal(self.covariance))
         root = jnp.linalg.cholesky(self.covariance + ridge)

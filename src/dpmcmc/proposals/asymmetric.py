@@ -17,7 +17,7 @@ from dpmcmc.proposals.base import Noise, Numbers, Proposed, Theta
 from dpmcmc.proposals.leaves import coordinates, leaf_name, require_real, widest_float
 from dpmcmc.proposals.scales import normal_factor, times
 
-__all__ = ["Independence", "IndependenceMover", "LogNormalMover", "LogNormalWalk"]
+__all__ = ["Independence", "IndependenceKernel", "LogNormalKernel", "LogNormalWalk"]
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class LogNormalWalk:
 
     scale: Any
 
-    def fit(self, theta: Theta) -> "LogNormalMover":
+    def fit(self, theta: Theta) -> "LogNormalKernel":
         """Turn the scale into a factor, and refuse a θ that is not positive."""
         require_real("LogNormalWalk", theta)
         for path, leaf in jax.tree_util.tree_leaves_with_path(theta):
@@ -47,12 +47,12 @@ class LogNormalWalk:
                     f"{leaf_name(path) or 'θ'} = {leaf}. Start above 0, or choose "
                     "RandomWalk."
                 )
-        return LogNormalMover(normal_factor(self.scale, theta))
+        return LogNormalKernel(normal_factor(self.scale, theta))
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class LogNormalMover:
+class LogNormalKernel:
     """Moves log θ by L z: ``factor`` is L, or its diagonal."""
 
     factor: Numbers
@@ -89,7 +89,7 @@ class Independence:
     mean: Any
     scale: Any
 
-    def fit(self, theta: Theta) -> "IndependenceMover":
+    def fit(self, theta: Theta) -> "IndependenceKernel":
         """Turn mean and scale into arrays, and check them."""
         require_real("Independence", theta)
         mean = coordinates(self.mean, theta, np.float64)
@@ -99,12 +99,12 @@ class Independence:
                 "mean must be a finite number, or a pytree of them of the structure "
                 "of θ."
             )
-        return IndependenceMover(mean, normal_factor(self.scale, theta))
+        return IndependenceKernel(mean, normal_factor(self.scale, theta))
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class IndependenceMover:
+class IndependenceKernel:
     """Proposes mean + L z: ``factor`` is L, or its diagonal."""
 
     mean: Numbers

@@ -10,7 +10,7 @@ import jax
 from dpmcmc.errors import InputError
 
 __all__ = [
-    "Mover",
+    "Kernel",
     "Noise",
     "Numbers",
     "Proposal",
@@ -25,7 +25,7 @@ Theta = Any
 booleans are discrete."""
 
 Numbers = Any
-"""An array that a mover holds: NumPy's when it is fitted, so that it keeps float64
+"""An array that a kernel holds: NumPy's when it is fitted, so that it keeps float64
 whatever the precision of the chain; JAX's once it runs."""
 
 
@@ -48,7 +48,7 @@ class Proposed(NamedTuple):
     log_ratio: jax.Array | float
 
 
-class Mover(Protocol):
+class Kernel(Protocol):
     """A proposal fitted to θ. It is a pytree, so that its numbers may be arrays."""
 
     def propose(self, theta: Theta, noise: Noise) -> Proposed:
@@ -65,8 +65,8 @@ class Proposal(Protocol):
     two points as they are stored, rounding included.
     """
 
-    def fit(self, theta: Theta) -> Mover:
-        """Return the mover for parameters like ``theta``, or raise ``InputError``."""
+    def fit(self, theta: Theta) -> Kernel:
+        """Return the kernel for parameters like ``theta``, or raise ``InputError``."""
         ...
 
 

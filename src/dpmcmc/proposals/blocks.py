@@ -14,7 +14,7 @@ import numpy as np
 
 from dpmcmc.errors import InputError
 from dpmcmc.proposals.base import (
-    Mover,
+    Kernel,
     Noise,
     Numbers,
     Proposal,
@@ -27,11 +27,11 @@ from dpmcmc.proposals.leaves import leaf_name, pick
 from dpmcmc.proposals.mixture import choose
 
 __all__ = [
-    "AdaptingBlocksMover",
+    "AdaptingBlocksKernel",
     "Blocks",
-    "BlocksMover",
-    "OneBlockMover",
-    "TurnsMover",
+    "BlocksKernel",
+    "OneBlockKernel",
+    "TurnsKernel",
 ]
 
 
@@ -61,20 +61,20 @@ class Blocks:
     parts: Mapping[str, Proposal | None]
     together: bool = True
 
-    def fit(self, theta: Theta) -> "BlocksMover | OneBlockMover | TurnsMover":
+    def fit(self, theta: Theta) -> "BlocksKernel | OneBlockKernel | TurnsKernel":
         """Find each block in θ, and fit its proposal to it."""
         names, proposals = self._moving(theta)
         subtrees = _split(theta, names)
-        movers = tuple(
+        kernels = tuple(
             require_proposal(f"the block {name!r}", proposals[name]).fit(subtrees[name])
             for name in names
         )
-        adapts = any(hasattr(mover, "adapt") for mover in movers)
+        adapts = any(hasattr(kernel, "adapt") for kernel in kernels)
         if self.together:
-            return (AdaptingBlocksMover if adapts else BlocksMover)(names, movers)
+            return (AdaptingBlocksKernel if adapts else BlocksKernel)(names, kernels)
         if adapts:
-            return TurnsMover(names, movers, np.int32(0))
-        return OneBlockMover(names, movers)
+            return TurnsKernel(names, kernels, np.int32(0))
+        return OneBlockKernel(names, kernels)
 
     def stopping_at(self, warmup: int) -> "Blocks":
         """The same, with the end of learning settled for each block that adapts."""
@@ -126,18 +126,18 @@ class Blocks:
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class BlocksMover:
-    """Moves each named block by its own mover, all together."""
+class BlocksKernel:
+    """Moves each named block by its own kernel, all together."""
 
     names: tuple[str, ...] = field(metadata={"static": True})
-    movers: tuple[Mover, ...]
+    kernels: tuple[Kernel, ...]
 
     def propose(self, theta: Theta, noise: Noise) -> Proposed:
         """Propose a point in which every block has moved."""
         blocks = _split(theta, self.names)
         moved = {
-            name: mover.propose(blocks[name], noise)
-            for name, mover in zip(self.names, self.movers, strict=True)
+            name: kernel.propose(blocks[name], noise)
+            for name, kernel in zip(self.names, self.kernels, strict=True)
         }
         points = {name: proposed.theta for name, proposed in moved.items()}
         log_ratio = sum(proposed.log_ratio for proposed in moved.values())
@@ -146,67 +146,67 @@ class BlocksMover:
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class AdaptingBlocksMover(BlocksMover):
+class AdaptingBlocksKernel(BlocksKernel):
     """Moves all blocks together; those that adapt do so to their own part of θ."""
 
-    def adapt(self, released: Any) -> "AdaptingBlocksMover":
+    def adapt(self, released: Any) -> "AdaptingBlocksKernel":
         """Hand its block of the released points, and the bits, to each that adapts."""
-        return replace(self, movers=_adapted(self.names, self.movers, released))
+        return replace(self, kernels=_adapted(self.names, self.kernels, released))
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class OneBlockMover:
+class OneBlockKernel:
     """Moves one of the named blocks, chosen uniformly."""
 
     names: tuple[str, ...] = field(metadata={"static": True})
-    movers: tuple[Mover, ...]
+    kernels: tuple[Kernel, ...]
 
     def propose(self, theta: Theta, noise: Noise) -> Proposed:
         """Let every block propose, each from words of its own, and move one."""
         chosen = pick(noise.uniforms(1)[0], len(self.names))
-        return _move_one(self.names, self.movers, theta, noise, chosen)
+        return _move_one(self.names, self.kernels, theta, noise, chosen)
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class TurnsMover:
+class TurnsKernel:
     """Moves the named blocks in turns; those that adapt learn from their own turns."""
 
     names: tuple[str, ...] = field(metadata={"static": True})
-    movers: tuple[Mover, ...]
+    kernels: tuple[Kernel, ...]
     turn: Numbers
 
     def propose(self, theta: Theta, noise: Noise) -> Proposed:
         """Let every block propose, each from words of its own, and move one."""
-        return _move_one(self.names, self.movers, theta, noise, jnp.asarray(self.turn))
+        return _move_one(self.names, self.kernels, theta, noise, jnp.asarray(self.turn))
 
-    def adapt(self, released: Any) -> "TurnsMover":
+    def adapt(self, released: Any) -> "TurnsKernel":
         """Let the block learn whose turn it was, and pass the turn on."""
-        learnt = _adapted(self.names, self.movers, released)
-        movers = tuple(
+        learnt = _adapted(self.names, self.kernels, released)
+        kernels = tuple(
             jax.tree.map(partial(jnp.where, self.turn == place), new, old)
-            for place, (new, old) in enumerate(zip(learnt, self.movers, strict=True))
+            for place, (new, old) in enumerate(zip(learnt, self.kernels, strict=True))
         )
-        return replace(self, movers=movers, turn=(self.turn + 1) % len(self.names))
+        return replace(self, kernels=kernels, turn=(self.turn + 1) % len(self.names))
 
 
 def _adapted(
-    names: tuple[str, ...], movers: tuple[Mover, ...], released: Any
-) -> tuple[Mover, ...]:
-    """The movers after a step, each handed the released points of its own block."""
+    names: tuple[str, ...], kernels: tuple[Kernel, ...], released: Any
+) -> tuple[Kernel, ...]:
+    """The kernels after a step, each handed the released points of its own block."""
     blocks = _split(released.theta, names)
     return tuple(
-        mover.adapt(released._replace(theta=blocks[name]))
-        if hasattr(mover, "adapt")
-        else mover
-        for name, mover in zip(names, movers, strict=True)
+        kernel.adapt(released._replace(theta=blocks[name]))
+        if hasattr(kernel, "adapt")
+        else kernel
+        for name, kernel in zip(names, kernels, strict=True)
     )
 
 
 def _move_one(
     names: tuple[str, ...],
-    movers: tuple[Mover, ...],
+    kernels: tuple[Kernel, ...],
     theta: Theta,
     noise: Noise,
     chosen: jax.Array,
@@ -214,8 +214,8 @@ def _move_one(
     """Move one block; words are read for all, so that their number is fixed."""
     blocks = _split(theta, names)
     options = []
-    for name, mover in zip(names, movers, strict=True):
-        point, log_ratio = mover.propose(blocks[name], noise)
+    for name, kernel in zip(names, kernels, strict=True):
+        point, log_ratio = kernel.propose(blocks[name], noise)
         options.append(Proposed(_join(theta, {name: point}), log_ratio))
     return choose(chosen, options)
 

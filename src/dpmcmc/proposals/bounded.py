@@ -18,7 +18,7 @@ from dpmcmc.proposals.base import Noise, Numbers, Proposed, Theta
 from dpmcmc.proposals.leaves import coordinates, require_real, widest_float
 from dpmcmc.proposals.scales import require_precision
 
-__all__ = ["BallMover", "BoundedWalk", "BoxMover"]
+__all__ = ["BallKernel", "BoundedWalk", "BoxKernel"]
 
 
 @dataclass(frozen=True)
@@ -41,17 +41,17 @@ class BoundedWalk:
     radius: Any
     shape: Literal["ball", "box"] = "ball"
 
-    def fit(self, theta: Theta) -> "BallMover | BoxMover":
+    def fit(self, theta: Theta) -> "BallKernel | BoxKernel":
         """Check the radius against θ."""
         require_real("BoundedWalk", theta)
         flat, _ = ravel_pytree(theta)
         if self.shape == "ball":
             radius = np.array(self._ball_radius())
             require_precision(radius[None], flat.dtype, "radius")
-            return BallMover(radius)
+            return BallKernel(radius)
         widths = self._half_widths(theta)
         require_precision(widths, flat.dtype, "radius")
-        return BoxMover(widths)
+        return BoxKernel(widths)
 
     def reach(self, theta: Theta) -> float:
         """The farthest that a move goes, as the exact distance of stored points."""
@@ -87,7 +87,7 @@ class BoundedWalk:
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class BallMover:
+class BallKernel:
     """Moves θ uniformly in a ball of the given radius."""
 
     radius: Numbers
@@ -103,7 +103,7 @@ class BallMover:
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class BoxMover:
+class BoxKernel:
     """Moves each coordinate of θ uniformly, by at most its half-width."""
 
     half_widths: Numbers

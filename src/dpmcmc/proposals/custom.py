@@ -13,7 +13,7 @@ from dpmcmc.errors import InputError
 from dpmcmc.model.tracing import shape_of_result, show_shapes
 from dpmcmc.proposals.base import Noise, Proposed, Theta
 
-__all__ = ["Custom", "CustomMover"]
+__all__ = ["Custom", "CustomKernel"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Custom:
 
     propose: Callable[[Theta, Noise], Any]
 
-    def fit(self, theta: Theta) -> "CustomMover":
+    def fit(self, theta: Theta) -> "CustomKernel":
         """Trace the function once, and refuse one whose points are not like θ."""
         if not callable(self.propose):
             raise InputError(
@@ -48,12 +48,12 @@ class Custom:
                 "of θ, or a pair of such a point and one real number, the log-density "
                 "ratio."
             )
-        return CustomMover(self.propose)
+        return CustomKernel(self.propose)
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class CustomMover:
+class CustomKernel:
     """Proposes by a user's function."""
 
     function: Callable[[Theta, Noise], Any] = field(metadata={"static": True})

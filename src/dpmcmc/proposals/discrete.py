@@ -23,13 +23,13 @@ from dpmcmc.proposals.leaves import (
 
 __all__ = [
     "BitFlips",
-    "BitMover",
-    "CategoricalMover",
+    "BitKernel",
+    "CategoricalKernel",
     "CategoricalWalk",
-    "IntegerMover",
+    "IntegerKernel",
     "IntegerWalk",
     "Swap",
-    "SwapMover",
+    "SwapKernel",
 ]
 
 
@@ -47,7 +47,7 @@ class BitFlips:
 
     count: int = 1
 
-    def fit(self, theta: Theta) -> "BitMover":
+    def fit(self, theta: Theta) -> "BitKernel":
         """Check that θ holds booleans, and enough of them."""
         require_booleans("BitFlips", theta)
         count = self._count()
@@ -57,7 +57,7 @@ class BitFlips:
                 f"count is {count}, but θ holds {size} booleans; it must be at most "
                 "their number. Flip fewer."
             )
-        return BitMover(count)
+        return BitKernel(count)
 
     def reach(self, theta: Theta) -> float:
         """Flips of k booleans, as 0 and 1, move θ by √k."""
@@ -70,7 +70,7 @@ class BitFlips:
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class BitMover:
+class BitKernel:
     """Flips ``count`` booleans."""
 
     count: int = field(metadata={"static": True})
@@ -106,7 +106,7 @@ class CategoricalWalk:
 
     levels: Any
 
-    def fit(self, theta: Theta) -> "CategoricalMover":
+    def fit(self, theta: Theta) -> "CategoricalKernel":
         """Check the levels, and that θ starts among them."""
         require_whole("CategoricalWalk", theta)
         levels = self._levels(theta)
@@ -117,7 +117,7 @@ class CategoricalWalk:
                 f"{start.max()}; values must be from 0 to levels − 1. Start within, "
                 "or give more levels."
             )
-        return CategoricalMover(levels)
+        return CategoricalKernel(levels)
 
     def reach(self, theta: Theta) -> float:
         """The distance of the first and the last of the most levels."""
@@ -135,7 +135,7 @@ class CategoricalWalk:
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class CategoricalMover:
+class CategoricalKernel:
     """Changes one coordinate to another of its ``levels``."""
 
     levels: Numbers
@@ -172,7 +172,7 @@ class IntegerWalk:
     low: Any = None
     high: Any = None
 
-    def fit(self, theta: Theta) -> "IntegerMover":
+    def fit(self, theta: Theta) -> "IntegerKernel":
         """Check the bounds, and that θ starts within them."""
         require_whole("IntegerWalk", theta)
         step = self._step()
@@ -198,7 +198,7 @@ class IntegerWalk:
                 f"{start.min()} to {start.max()}. Start within the bounds."
             )
         kept = start.dtype
-        return IntegerMover(step, low.astype(kept), high.astype(kept))
+        return IntegerKernel(step, low.astype(kept), high.astype(kept))
 
     def reach(self, theta: Theta) -> float:
         """The largest move: one coordinate moves at a time."""
@@ -221,7 +221,7 @@ class IntegerWalk:
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class IntegerMover:
+class IntegerKernel:
     """Moves one coordinate by at most ``step``, and not beyond the bounds."""
 
     step: int = field(metadata={"static": True})
@@ -249,7 +249,7 @@ class Swap:
     first axis. Swapping the same two again leads back: it is symmetric.
     """
 
-    def fit(self, theta: Theta) -> "SwapMover":
+    def fit(self, theta: Theta) -> "SwapKernel":
         """Check that θ is one array with something to swap."""
         leaves = jax.tree.leaves(theta)
         if len(leaves) != 1 or np.ndim(leaves[0]) == 0 or len(leaves[0]) < 2:
@@ -257,12 +257,12 @@ class Swap:
                 "Swap moves one array of at least two entries, but θ is "
                 f"{show_shapes(theta)}. Give each array a Swap of its own by Blocks."
             )
-        return SwapMover()
+        return SwapKernel()
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class SwapMover:
+class SwapKernel:
     """Swaps two entries of the only leaf of θ."""
 
     def propose(self, theta: Theta, noise: Noise) -> Proposed:

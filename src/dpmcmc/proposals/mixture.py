@@ -12,7 +12,7 @@ import numpy as np
 
 from dpmcmc.errors import InputError, require_positive
 from dpmcmc.proposals.base import (
-    Mover,
+    Kernel,
     Noise,
     Numbers,
     Proposal,
@@ -22,7 +22,7 @@ from dpmcmc.proposals.base import (
     require_proposal,
 )
 
-__all__ = ["Mixture", "MixtureMover", "choose"]
+__all__ = ["Mixture", "MixtureKernel", "choose"]
 
 
 @dataclass(frozen=True)
@@ -43,14 +43,14 @@ class Mixture:
 
     parts: Sequence[tuple[float, Proposal]]
 
-    def fit(self, theta: Theta) -> "MixtureMover":
+    def fit(self, theta: Theta) -> "MixtureKernel":
         """Fit each part to θ."""
         weights, proposals = self._pairs()
-        movers = tuple(
+        kernels = tuple(
             _fit_part(f"part {place} of the mixture", proposal, theta)
             for place, proposal in enumerate(proposals)
         )
-        return MixtureMover(np.cumsum(weights)[:-1] / np.sum(weights), movers)
+        return MixtureKernel(np.cumsum(weights)[:-1] / np.sum(weights), kernels)
 
     def reach(self, theta: Theta) -> float:
         """The farthest that any part moves."""
@@ -75,16 +75,16 @@ class Mixture:
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class MixtureMover:
+class MixtureKernel:
     """Takes part k where a uniform number lies between ``ends`` k − 1 and k."""
 
     ends: Numbers
-    movers: tuple[Mover, ...]
+    kernels: tuple[Kernel, ...]
 
     def propose(self, theta: Theta, noise: Noise) -> Proposed:
         """Let every part propose, each from words of its own, and take one."""
         chosen = jnp.sum(noise.uniforms(1)[0] > self.ends)
-        return choose(chosen, [mover.propose(theta, noise) for mover in self.movers])
+        return choose(chosen, [kernel.propose(theta, noise) for kernel in self.kernels])
 
 
 def choose(chosen: jax.Array, options: Sequence[Proposed]) -> Proposed:
@@ -98,7 +98,7 @@ def choose(chosen: jax.Array, options: Sequence[Proposed]) -> Proposed:
     return Proposed(jax.tree.map(take, *points), take(*ratios))
 
 
-def _fit_part(name: str, proposal: Proposal, theta: Theta) -> Mover:
+def _fit_part(name: str, proposal: Proposal, theta: Theta) -> Kernel:
     """Fit one of several proposals of which a step takes one.
 
     Raises
@@ -107,11 +107,11 @@ def _fit_part(name: str, proposal: Proposal, theta: Theta) -> Mover:
         If it is no proposal, or if it adapts: what is released does not say which
         part proposed, so that it could not know which bits are its own.
     """
-    mover = require_proposal(name, proposal).fit(theta)
-    if hasattr(mover, "adapt"):
+    kernel = require_proposal(name, proposal).fit(theta)
+    if hasattr(kernel, "adapt"):
         raise InputError(
             f"{name} is {type(proposal).__name__}, which adapts to the bits of its own "
             "moves; where a step takes a proposal at random, none may adapt. Give it a "
             "fixed scale."
         )
-    return mover
+    return kernel

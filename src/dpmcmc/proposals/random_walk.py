@@ -18,7 +18,7 @@ from dpmcmc.proposals.scales import (
     times,
 )
 
-__all__ = ["CoordinateMover", "GaussianMover", "PerCoordinate", "RandomWalk"]
+__all__ = ["CoordinateKernel", "GaussianKernel", "PerCoordinate", "RandomWalk"]
 
 
 @dataclass(frozen=True)
@@ -36,18 +36,18 @@ class RandomWalk:
 
     scale: Any
 
-    def fit(self, theta: Theta) -> "GaussianMover":
+    def fit(self, theta: Theta) -> "GaussianKernel":
         """Turn the scale into a factor L such that a move is L z, and check it."""
         require_real("RandomWalk", theta)
         flat, _ = ravel_pytree(theta)
         factor = normal_factor(self.scale, theta)
         require_precision(factor, flat.dtype)
-        return GaussianMover(jnp.asarray(factor, flat.dtype))
+        return GaussianKernel(jnp.asarray(factor, flat.dtype))
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class GaussianMover:
+class GaussianKernel:
     """Moves θ by L z: ``factor`` is L, or its diagonal."""
 
     factor: jax.Array
@@ -72,18 +72,18 @@ class PerCoordinate:
 
     scale: Any
 
-    def fit(self, theta: Theta) -> "CoordinateMover":
+    def fit(self, theta: Theta) -> "CoordinateKernel":
         """Check the scale against θ."""
         require_real("PerCoordinate", theta)
         flat, _ = ravel_pytree(theta)
         scale = deviations(self.scale, theta)
         require_precision(scale, flat.dtype)
-        return CoordinateMover(jnp.asarray(scale, flat.dtype))
+        return CoordinateKernel(jnp.asarray(scale, flat.dtype))
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class CoordinateMover:
+class CoordinateKernel:
     """Moves one coordinate of θ; ``scale`` holds the deviation of each."""
 
     scale: jax.Array

@@ -1,0 +1,331 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""The stage of accept/reject decisions: chains, advanced and charged in chunks.
+
+A chain that was interrupted goes on from the chunks that were kept. It is a Markov
+chain, and a proposal adapts to released points alone, so that nothing else is needed:
+fresh randomness takes it on from its last kept point.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain as joined
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from dp_accounting.dp_event import DpEvent, NoOpDpEvent, SelfComposedDpEvent
+
+from dpmcmc.errors import InputError, require_count
+from dpmcmc.model.tracing import is_double
+from dpmcmc.posterior.statement import StageSummary
+from dpmcmc.private import Chains, Released, Test
+from dpmcmc.progress import steps_bar
+from dpmcmc.proposals import Kernel, Proposal
+from dpmcmc.proposals.fitting import fit_proposal
+from dpmcmc.sampling.problem import Problem
+from dpmcmc.sampling.stages import Charge, Charged, Context, Part, SoFar
+
+__all__ = [
+    "Chain",
+    "ChainSetup",
+    "Lengths",
+    "chain_lengths",
+    "released_points",
+    "repeated",
+]
+
+_RECORDS_A_CHUNK = 5e7
+"""Records evaluated between two moves of the bar: some tenths of a second."""
+
+_BYTES_A_CHUNK = 2**26
+"""Memory for the batches of a chunk; three chunks are held at a time."""
+
+_FEWEST_CHUNKS = 50
+"""So that an interruption loses few steps: the chunks that are under way."""
+
+_LONGEST_CHUNK = 2000
+
+
+class Lengths(NamedTuple):
+    """How many chains there are, and the steps of each, warm-up included."""
+
+    chains: int
+    steps: int
+    warmup: int
+
+
+class ChainSetup(NamedTuple):
+    """What a chain runs with, once earlier stages have been released.
+
+    Attributes
+    ----------
+    problem
+        The model and records that decide.
+    points
+        Where the chains start, with a leading axis of chains.
+    proposal
+        How they propose.
+    test
+        How a step is decided.
+    """
+
+    problem: Problem
+    points: Any
+    proposal: Proposal
+    test: Test
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """Chains of accept/reject decisions on the records.
+
+    Attributes
+    ----------
+    lengths
+        Chains, steps and warm-up.
+    decision
+        The event of one decision; nothing if decisions read no record.
+    test
+        The test that the decisions are made with, but for the number of a record that
+        enters it: says how many records a step reads.
+    setup
+        What the chains run with, from what earlier stages released.
+    sentence
+        How a step is decided, in words.
+    name
+        The name of the stage.
+    """
+
+    lengths: Lengths
+    decision: DpEvent
+    test: Test
+    setup: Callable[[Context, SoFar], ChainSetup]
+    sentence: str
+    name: str = "chain"
+
+    @property
+    def event(self) -> DpEvent:
+        """All decisions of all chains."""
+        if self.is_free:
+            return NoOpDpEvent()
+        return self._cost(self.lengths.steps)
+
+    @property
+    def is_free(self) -> bool:
+        """Whether decisions read no record."""
+        return isinstance(self.decision, NoOpDpEvent)
+
+    def run(
+        self, context: Context, so_far: SoFar, charged: Charged, charge: Charge
+    ) -> Iterator[Part]:
+        """Advance the chains by the steps that were never charged.
+
+        Guarantee
+        ---------
+        No record is read for a chunk before ``charge`` has returned for it, and steps
+        that were charged before are not made again.
+        """
+        kept = so_far[self.name]
+        done = self._steps_done(kept, charged)
+        if done >= self.lengths.steps:
+            return
+        setup = self.setup(context, so_far)
+        kernel = _fitted(setup, self.lengths.warmup)
+        if kept:
+            setup, kernel = _going_on(setup, kernel, kept)
+        chunk = self._chunk(setup.problem)
+        names: list[str] = []
+
+        def sizes() -> Iterator[int]:
+            """Sizes of chunks, each charged before it is handed over."""
+            for number, start in enumerate(range(done, self.lengths.steps, chunk)):
+                size = min(chunk, self.lengths.steps - start)
+                names.append(f"chunk-{len(charged or kept) + number:06d}")
+                if not self.is_free:
+                    charge(names[-1], self._cost(size))
+                yield size
+
+        left = sizes()
+        first = next(left)  # before the chains read the records where they start
+        chains = Chains(
+            setup.problem.model,
+            setup.problem.records,
+            kernel,
+            setup.test,
+            context.tape("" if self.name == "chain" else self.name),
+            start=setup.points,
+            dtype=setup.problem.dtype,
+            chunk=chunk,
+            devices=list(setup.problem.devices),
+        )
+        label = context.label("Sampling")
+        with steps_bar(self.lengths.steps, label, context.progress) as bar:
+            bar(done)
+            collected = _collected(chains, joined([first], left), bar)
+            for number, released in enumerate(collected):
+                yield Part(names[number], _arrays(released))
+
+    def describe(self, problem: Problem, so_far: SoFar) -> StageSummary:
+        """How many decisions there are, and how each is made."""
+        del problem
+        chains, steps, _ = self.lengths
+        parts = so_far.get(self.name, ())
+        made = sum(len(part.arrays["accepted"]) for part in parts) if parts else steps
+        shape = f"{_plural(chains, 'chain')} of {_plural(made, 'step')}"
+        missing = (
+            f" The run was interrupted: {steps - made:,} of {steps:,} steps of each "
+            "chain are missing, and the cost stated is that of all."
+            if made < steps
+            else ""
+        )
+        if self.is_free:
+            words = f"{shape}; no record is read. {self.sentence}"
+        else:
+            words = (
+                f"{chains * made:,} accept/reject decisions ({shape}), each "
+                f"{self.sentence}"
+            )
+        return StageSummary(
+            self.name,
+            f"{words}.{missing}",
+            numbers={"chains": chains, "steps": steps, "made": made},
+        )
+
+    def objection(self, problem: Problem, so_far: SoFar) -> str | None:
+        """Nothing comes after that the draws could spoil."""
+        del problem, so_far
+        return None
+
+    def _cost(self, steps: int) -> DpEvent:
+        return SelfComposedDpEvent(self.decision, self.lengths.chains * steps)
+
+    def _steps_done(self, kept: Sequence[Part], charged: Charged) -> int:
+        if self.is_free:
+            return sum(len(part.arrays["accepted"]) for part in kept)
+        counts: Iterable[int] = (event.count for event in charged.values())  # type: ignore[attr-defined]
+        return sum(counts) // self.lengths.chains
+
+    def _chunk(self, problem: Problem) -> int:
+        """Steps for which the bar moves often, and batches made ahead fit in memory."""
+        chains, steps, _ = self.lengths
+        one = jax.tree.leaves(problem.records.shape_of_one("float64"))
+        size = sum(leaf.size * leaf.dtype.itemsize for leaf in one)
+        work = _RECORDS_A_CHUNK // (self.test.reads(problem.size) * chains)
+        room = _BYTES_A_CHUNK // max(1, self.test.holds() * chains * size)
+        few = max(1, steps // _FEWEST_CHUNKS)
+        return int(np.clip(min(work, room, few), 1, _LONGEST_CHUNK))
+
+
+def chain_lengths(
+    chains: int, steps: int | None, warmup: int | None, test: Test
+) -> Lengths:
+    """Check how long chains are to be.
+
+    ``test`` says how many steps the tape has words for.
+    """
+    chains = require_count("chains", chains, "Four let chains be compared.")
+    steps = require_count("steps", steps, "Give the number of steps of each chain.")
+    warmup = steps // 4 if warmup is None else warmup
+    warmup = require_count("warmup", warmup, "Give 0 to keep every step.", least=0)
+    if warmup >= steps:
+        raise InputError(
+            f"warmup is {warmup}, but there are {steps} steps; it must be below them. "
+            "Choose a shorter warm-up, or 0 to keep every step."
+        )
+    if steps > test.most_steps():
+        raise InputError(
+            f"there are {steps:,} steps; the tape has words for {test.most_steps():,} "
+            "of this test. Run fewer steps, or a smaller batch."
+        )
+    return Lengths(chains, steps, warmup)
+
+
+def repeated(point: Any, chains: int, dtype: str) -> Any:
+    """One point for each chain."""
+    with jax.enable_x64(is_double(dtype)):
+        return jax.tree.map(lambda leaf: jnp.stack([jnp.asarray(leaf)] * chains), point)
+
+
+def _fitted(setup: ChainSetup, warmup: int) -> Kernel:
+    first = jax.tree.map(lambda leaf: leaf[0], setup.points)
+    with jax.enable_x64(is_double(setup.problem.dtype)):
+        return fit_proposal(setup.proposal, first, warmup)
+
+
+def _going_on(
+    setup: ChainSetup, kernel: Kernel, kept: Sequence[Part]
+) -> tuple[ChainSetup, Kernel]:
+    """The setup as it stands after the kept chunks, the kernel adapted to them."""
+    released = [_released(part, setup.points) for part in kept]
+    with jax.enable_x64(is_double(setup.problem.dtype)):
+        points = jax.tree.map(
+            lambda rows, like: jnp.asarray(rows[-1], like.dtype),
+            released[-1].theta,
+            setup.points,
+        )
+    return setup._replace(points=points), _adapted(kernel, released)
+
+
+def _adapted(kernel: Kernel, released: Sequence[Released]) -> Kernel:
+    """The kernel, after it has adapted again to the chunks that were kept."""
+    if not hasattr(kernel, "adapt"):
+        return kernel
+
+    def adapt(kernel: Any, row: Released) -> tuple[Any, None]:
+        changed = kernel.adapt(row)
+        kinds = jax.tree.map(lambda new, old: new.astype(old.dtype), changed, kernel)
+        return kinds, None
+
+    with jax.enable_x64(True):
+        kernel = jax.tree.map(jnp.asarray, kernel)
+        rows = jax.tree.map(lambda *parts: np.concatenate(parts), *released)
+        return jax.jit(lambda kernel, rows: jax.lax.scan(adapt, kernel, rows)[0])(
+            kernel, rows
+        )
+
+
+def _collected(
+    chains: Chains, sizes: Iterable[int], bar: Callable[[int], object]
+) -> Iterator[Released]:
+    """Advance chunk by chunk, moving the draws of each to the host.
+
+    The next chunk is dispatched before the last is waited for, so that the device is
+    not idle while the host copies draws and reads the tape.
+    """
+    pending: list[Released] = []
+    for released in chains.run(sizes):
+        pending.append(released)
+        if len(pending) > 1:
+            yield _to_host(pending.pop(0), bar)
+    yield _to_host(pending.pop(), bar)
+
+
+def _to_host(released: Released, bar: Callable[[int], object]) -> Released:
+    on_host: Released = jax.device_get(released)
+    bar(len(on_host.accepted))
+    return on_host
+
+
+def _arrays(released: Released) -> dict[str, np.ndarray]:
+    leaves = jax.tree.leaves(released.theta)
+    theta = {f"theta-{place}": np.asarray(leaf) for place, leaf in enumerate(leaves)}
+    return {**theta, "accepted": np.asarray(released.accepted)}
+
+
+def _released(part: Part, like: Any) -> Released:
+    """What a chunk released, in the structure of θ."""
+    leaves, structure = jax.tree.flatten(like)
+    kept = [part.arrays[f"theta-{place}"] for place in range(len(leaves))]
+    return Released(jax.tree.unflatten(structure, kept), part.arrays["accepted"])
+
+
+def released_points(parts: Sequence[Part], like: Any) -> Released:
+    """All chunks together: points and decisions with leading axes (chains, steps)."""
+    rows = [_released(part, like) for part in parts]
+    return jax.tree.map(lambda *parts: np.concatenate(parts).swapaxes(0, 1), *rows)
+
+
+def _plural(count: int, word: str) -> str:
+    return f"{count:,} {word}" + ("" if count == 1 else "s")

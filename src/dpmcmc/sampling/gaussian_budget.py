@@ -1,0 +1,83 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""One budget for releases with normal noise and for decisions, split by fractions.
+
+Both are measured in squares of μ, the shift that one substitution makes in sd of the
+noise: a release with noise has its own μ, and T decisions with clip B have about B √T.
+The largest μ whose composition fits (ε, δ) is found once, before a record is read.
+"""
+
+import math
+from typing import NamedTuple
+
+from dp_accounting.dp_event import ComposedDpEvent, DpEvent, SelfComposedDpEvent
+
+from dpmcmc.accounting import BarkerBit, GaussianRelease, largest
+from dpmcmc.errors import InputError
+from dpmcmc.sampling.plan import Request
+
+__all__ = ["Split", "split_budget"]
+
+
+class Split(NamedTuple):
+    """What a budget buys.
+
+    Attributes
+    ----------
+    release
+        The μ of all releases with noise together.
+    clip
+        The clip of a decision; 0 if there are none.
+    """
+
+    release: float
+    clip: float
+
+
+def split_budget(
+    request: Request, records: int, decisions: int, fraction: float
+) -> Split:
+    """Split a budget between releases with noise and decisions.
+
+    Parameters
+    ----------
+    request
+        The budget.
+    records
+        The number of records.
+    decisions
+        How many decisions there are; 0 for none.
+    fraction
+        The fraction of the budget, in squares of μ, for the decisions.
+
+    Raises
+    ------
+    InputError
+        If no ε was given.
+
+    Guarantee
+    ---------
+    ``GaussianRelease(release)`` composed with ``decisions`` decisions on all records
+    with the clip are (ε, δ)-differentially private.
+    """
+    if request.epsilon is None:
+        raise InputError(
+            "this method needs epsilon: its noise is chosen by it. Give epsilon and "
+            "delta."
+        )
+    fraction = fraction if decisions else 0.0
+
+    def split(mu: float) -> Split:
+        clip = mu * math.sqrt(fraction / decisions) if decisions else 0.0
+        return Split(mu * math.sqrt(1 - fraction), clip)
+
+    def event_of(mu: float) -> DpEvent:
+        release, clip = split(mu)
+        if not decisions:
+            return GaussianRelease(release)
+        decision = BarkerBit(clip=clip, records=records)
+        return ComposedDpEvent(
+            [GaussianRelease(release), SelfComposedDpEvent(decision, decisions)]
+        )
+
+    return split(largest(event_of, request.epsilon, request.delta))

@@ -1,0 +1,265 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""What is to be sampled: a model, sealed records, and how they are computed with.
+
+Everything here is settled from shapes alone; no record is read.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+
+from dpmcmc.errors import InputError
+from dpmcmc.model.model import Model, check_model, names_of
+from dpmcmc.model.tracing import is_double, shapes_of, show_shapes
+from dpmcmc.private import Records
+
+__all__ = ["Precision", "Problem", "make_problem"]
+
+Precision = Literal["float32", "float64"]
+
+_PROVEN_PLATFORMS = frozenset({"cpu", "gpu", "cuda", "rocm"})
+"""Where exp and the normal cdf are as accurate as the proofs ask
+(docs/proofs/distributions)."""
+
+PRIOR = "prior"
+"""Start each chain at a draw from the prior."""
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A model and records that were checked against each other.
+
+    Attributes
+    ----------
+    model, records
+        The model, which starts where it was asked to; the sealed records.
+    initial
+        The starting point in the precision of the chain.
+    dtype
+        The precision of θ and of log-likelihoods.
+    devices
+        Where the records are spread.
+    from_prior
+        Whether chains start at draws from the prior.
+    """
+
+    model: Model
+    records: Records
+    initial: Any
+    dtype: Precision
+    devices: tuple[jax.Device, ...]
+    from_prior: bool = False
+
+    @property
+    def size(self) -> int:
+        """How many records there are, N."""
+        return len(self.records)
+
+    @property
+    def coordinates(self) -> int:
+        """How many coordinates θ has."""
+        return sum(int(np.size(leaf)) for leaf in jax.tree.leaves(self.initial))
+
+    @property
+    def one_record(self) -> Any:
+        """Shape and dtype of one record."""
+        return self.records.shape_of_one(self.dtype)
+
+    def unravel(self, coordinates: np.ndarray) -> Any:
+        """The point of θ with the given coordinates, in the precision of the chain."""
+        with jax.enable_x64(is_double(self.dtype)):
+            _, unravel = ravel_pytree(self.initial)
+            return unravel(jnp.asarray(coordinates, self.dtype))
+
+    def ravel(self, point: Any) -> np.ndarray:
+        """The coordinates of a point of θ, in float64."""
+        with jax.enable_x64(is_double(self.dtype)):
+            return np.asarray(ravel_pytree(point)[0], np.float64)
+
+
+def make_problem(
+    model: Model | Callable[..., Any],
+    records: Any,
+    *,
+    start: Any,
+    precision: Precision | None,
+    devices: Sequence[jax.Device] | None,
+) -> Problem:
+    """Check what was given, from shapes alone; no record is read.
+
+    Parameters
+    ----------
+    model
+        A `Model`; a NumPyro model that takes the columns of the records by name; or
+        an object with a method ``for_records(records, dtype, start)`` that makes one.
+    records
+        `Records`, or what they are made of.
+    start
+        A point, "prior", or None for the model's own point.
+    precision, devices
+        As in `sample`.
+
+    Raises
+    ------
+    InputError
+        If these do not fit each other.
+    """
+    sealed = records if isinstance(records, Records) else Records(records)
+    dtype = _precision(precision)
+    from_prior = isinstance(start, str)
+    if from_prior and start != PRIOR:
+        raise InputError(
+            f"start is {start!r}; it must be 'prior' or a point like θ. Leave it out "
+            "for the model's own point."
+        )
+    point = None if from_prior else start
+    made = _as_model(model, sealed, dtype, point)
+    if from_prior and made.draw_prior is None:
+        raise InputError(
+            "start is 'prior', but the model has no draw_prior. Give the model one, or "
+            "start at a point."
+        )
+    with jax.enable_x64(is_double(dtype)):
+        initial = _initial(made, dtype)
+        check_model(made, initial, sealed.shape_of_one(dtype))
+        _check_names(initial if made.transform is None else made.transform(initial))
+        if from_prior:
+            _check_prior(made, initial)
+    return Problem(made, sealed, initial, dtype, _devices(devices), from_prior)
+
+
+def _as_model(model: Any, records: Records, dtype: Precision, start: Any) -> Model:
+    """The model that was given, or that NumPyro's is turned into, at ``start``."""
+    if isinstance(model, Model):
+        if start is None or start is model.initial:  # else it is compiled anew
+            return model
+        _require_like(start, model.initial)
+        return replace(model, initial=start)
+    if isinstance(model, type) or not (
+        callable(model) or hasattr(model, "for_records")
+    ):
+        raise InputError(
+            f"model is a {type(model).__name__}; it must be a dpmcmc.Model or a "
+            "NumPyro model. Make one from a log-likelihood of one record, a prior, and "
+            "a place to start."
+        )
+    if start is not None and not isinstance(start, Mapping):
+        raise InputError(
+            f"start is {show_shapes(start)}; for a NumPyro model it must be a dict of "
+            "values of its latent sites, by name, or 'prior'."
+        )
+    if not hasattr(model, "for_records"):
+        model = _numpyro(model)
+    with jax.enable_x64(is_double(dtype)):
+        made: Model = model.for_records(
+            len(records), records.shape_of_one(dtype), start
+        )
+    return made
+
+
+def _numpyro(model: Callable[..., Any]) -> Any:
+    try:
+        from dpmcmc.adapters import NumPyro  # noqa: PLC0415 - slow to import
+    except ModuleNotFoundError:
+        raise InputError(
+            "model is a function, which stands for a NumPyro model, but NumPyro is not "
+            "installed. Install dpmcmc[numpyro], or give a dpmcmc.Model."
+        ) from None
+    return NumPyro(model)
+
+
+def _require_like(start: Any, initial: Any) -> None:
+    try:
+        is_like = shapes_of(start) == shapes_of(initial)
+    except TypeError:  # a leaf that is no array
+        is_like = False
+    if not is_like:
+        raise InputError(
+            f"start is {show_shapes(start)}, but θ is {show_shapes(initial)}; it must "
+            "be a point like θ, or 'prior'."
+        )
+
+
+def _precision(precision: Precision | None) -> Precision:
+    """The precision that was asked for, or that JAX is set to."""
+    if precision is None:
+        return "float64" if is_double(jnp.result_type(float)) else "float32"
+    if precision not in ("float32", "float64"):
+        raise InputError(
+            f"precision is {precision!r}; it must be 'float32' or 'float64'. Give "
+            "None to follow JAX's setting."
+        )
+    return precision
+
+
+def _initial(model: Model, dtype: str) -> Any:
+    """The starting point in the chain's precision, if it can be a point at all."""
+    whole = np.dtype("int64" if dtype == "float64" else "int32")
+    kinds = {"f": np.dtype(dtype), "i": whole, "u": whole, "b": np.dtype(bool)}
+    with np.errstate(over="ignore"):
+        initial = jax.tree.map(
+            lambda leaf: np.asarray(leaf, kinds[np.asarray(leaf).dtype.kind]),
+            model.initial,
+        )
+    for path, leaf in jax.tree_util.tree_leaves_with_path(initial):
+        if leaf.size == 0 or not np.all(np.isfinite(leaf)):
+            wrong = "not finite" if leaf.size else "empty"
+            raise InputError(
+                f"initial{jax.tree_util.keystr(path)} is {wrong} in {dtype}; it must "
+                "hold finite numbers, at least one. Choose another place to start."
+            )
+    return jax.tree.map(jnp.asarray, initial)
+
+
+def _check_names(shown: Any) -> None:
+    """Refuse names of parameters that ArviZ cannot take."""
+    names = names_of(shown)
+    axes = {
+        f"{name}_dim_{axis}"
+        for name, leaf in zip(names, jax.tree.leaves(shown), strict=True)
+        for axis in range(np.ndim(leaf))
+    }
+    for name in names:
+        taken = name in {"chain", "draw", *axes} or names.count(name) > 1
+        if taken or "/" in name:
+            raise InputError(
+                f"a parameter of θ is named {name!r}; names must differ from each "
+                "other, from 'chain', 'draw' and ArviZ's names of axes, such as "
+                "'x_dim_0', and hold no '/'. Rename it."
+            )
+
+
+def _check_prior(model: Model, initial: Any) -> None:
+    assert model.draw_prior is not None
+    drawn = jax.eval_shape(model.draw_prior, jax.random.key(0))
+    if shapes_of(drawn) != shapes_of(initial):
+        raise InputError(
+            f"draw_prior gives {show_shapes(drawn)}, but θ is {show_shapes(initial)}; "
+            "they must be alike."
+        )
+
+
+def _devices(devices: Sequence[jax.Device] | None) -> tuple[jax.Device, ...]:
+    chosen = jax.local_devices() if devices is None else devices
+    are_devices = isinstance(chosen, Sequence) and all(
+        isinstance(device, jax.Device) for device in chosen
+    )
+    if not are_devices or not chosen or len(set(chosen)) < len(chosen):
+        raise InputError(
+            f"devices is {devices!r}; it must be a sequence of different JAX devices, "
+            "such as jax.local_devices(). Give None for all local devices."
+        )
+    unproven = {device.platform for device in chosen} - _PROVEN_PLATFORMS
+    if unproven:
+        raise InputError(
+            f"devices are of the platform {', '.join(sorted(unproven))}; the guarantee "
+            "rests on float64 as CPUs and GPUs compute it. Give devices of one of "
+            f"{', '.join(sorted(_PROVEN_PLATFORMS))}, such as jax.devices('cpu')."
+        )
+    return tuple(chosen)

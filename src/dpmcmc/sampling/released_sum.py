@@ -1,0 +1,141 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""A released sum of sufficient statistics: the posterior it makes, and its shape.
+
+All is computed from what was released, with its noise, and from public numbers.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+
+from dpmcmc.influence import SumAlone, Unexplained
+from dpmcmc.model.statistics import Statistics
+from dpmcmc.model.tracing import as_float
+from dpmcmc.proposals import Proposal
+from dpmcmc.sampling.normal_shape import mode, moved, proposal_about
+from dpmcmc.sampling.problem import Problem
+
+__all__ = ["ReleasedSum"]
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedSum:
+    """A sum of sufficient statistics, released with noise.
+
+    Attributes
+    ----------
+    total
+        The sum as it was released, in units of the bound.
+    statistics
+        What the model states.
+    noise
+        The sd of the noise, in units of the bound.
+    problem
+        The model, and the precision of the chain.
+    tempering
+        The power τ of the likelihood.
+    """
+
+    total: np.ndarray
+    statistics: Statistics
+    noise: float
+    problem: Problem
+    tempering: float
+
+    @property
+    def is_aware(self) -> bool:
+        """Whether the distribution of the noisy sum is known.
+
+        A tempered likelihood has none.
+        """
+        return self.statistics.log_density is not None and self.tempering == 1
+
+    @cached_property
+    def alone(self) -> SumAlone:
+        """The posterior that the sum makes, aware of its noise where that is known."""
+        sd = self.noise * self.statistics.bound
+        with jax.enable_x64(True):
+            noisy = self.statistics.read(
+                self.total * self.statistics.bound, self.problem.size, sd
+            )
+        return SumAlone(self.statistics, noisy, self.tempering, self.is_aware)
+
+    @property
+    def unexplained(self) -> Unexplained:
+        """What of a record enters a decision, where the sum is not sufficient."""
+        possible = np.asarray(self.alone.noisy.possible) / self.statistics.bound
+        return Unexplained(self.statistics, possible, self.problem.size, self.tempering)
+
+    @cached_property
+    def shape(self) -> tuple[np.ndarray, np.ndarray]:
+        """Mode and covariance of the posterior that the sum makes."""
+        model = self.problem.model
+        plain = replace(self.alone, is_aware=False)
+
+        def climb(alone: SumAlone, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            def log_posterior(point: jax.Array) -> jax.Array:
+                theta = self._unravel(point)
+                prior = as_float(model.log_prior(theta), float)
+                return prior + alone.log_density(theta)
+
+            return mode(log_posterior, start)
+
+        with jax.enable_x64(True):
+            top, precision = climb(plain, self._start)
+            if self.is_aware:
+                top, precision = climb(self.alone, top)
+        return top, np.linalg.inv(precision)
+
+    @property
+    def wide_mean(self) -> Any:
+        """The mode as θ, in float64."""
+        with jax.enable_x64(True):
+            return self._unravel(jnp.asarray(self.shape[0]))
+
+    @property
+    def mean(self) -> Any:
+        """The mode as θ, in the precision of the chain."""
+        return self.problem.unravel(self.shape[0])
+
+    @property
+    def proposal(self) -> Proposal:
+        """Moves about the posterior that the sum makes."""
+        return proposal_about(self.wide_mean, self.shape[1])
+
+    def mover(
+        self, generator: np.random.Generator
+    ) -> Callable[[np.ndarray], np.ndarray]:
+        """What moves draws by as much as the noise may have moved the posterior.
+
+        To first order: the noise of the sum, times the derivative of φ at the mode,
+        shifts the gradient of the log posterior; the mode moves by the covariance
+        times that.
+        """
+        top, covariance = self.shape
+        with jax.enable_x64(True):
+            derivative = jax.jacfwd(
+                lambda point: self.statistics.at(self._unravel(point))[0]
+            )(jnp.asarray(top))
+        sd = self.tempering * self.noise * self.statistics.bound
+        spread = sd * np.asarray(derivative) @ covariance
+        return lambda draws: moved(draws, spread.T @ spread, generator)
+
+    @property
+    def _start(self) -> np.ndarray:
+        return self.problem.ravel(self.problem.initial)
+
+    @property
+    def _unravel(self) -> Callable[[jax.Array], Any]:
+        """What makes θ of coordinates, in float64."""
+        with jax.enable_x64(True):
+            start = jax.tree.map(
+                lambda leaf: jnp.asarray(leaf, float), self.problem.initial
+            )
+            return ravel_pytree(start)[1]

@@ -1,0 +1,247 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""The front door: draw a posterior, and know what it cost.
+
+`sample` is private. `sample_not_private` runs the very same stages with no claim: for
+simulated or public records, for reference chains, and for seeds.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import jax
+
+from dpmcmc.errors import (
+    InputError,
+    require_count,
+    require_positive,
+    require_probability,
+)
+from dpmcmc.model.model import Model
+from dpmcmc.posterior import Posterior
+from dpmcmc.sampling.barker import Barker, GaussianBarker
+from dpmcmc.sampling.checkpoint import Checkpoint, MemoryCheckpoint
+from dpmcmc.sampling.control_variates import ControlVariates
+from dpmcmc.sampling.loop import run
+from dpmcmc.sampling.minibatch_barker import MinibatchBarker
+from dpmcmc.sampling.plan import Method, Plan, Request
+from dpmcmc.sampling.problem import Precision, Problem, make_problem
+from dpmcmc.sampling.stages import Context
+from dpmcmc.sampling.sufficient_statistics import SufficientStatistics
+
+__all__ = ["plan_run", "sample", "sample_not_private"]
+
+METHODS = (
+    ControlVariates,
+    SufficientStatistics,
+    Barker,
+    GaussianBarker,
+    MinibatchBarker,
+)
+"""The methods of which docs/proofs shows that they release what their events say."""
+
+_DELTA = 1e-6
+"""The δ by which the noise of a run that is not private is measured."""
+
+
+def sample(
+    model: Model | Callable[..., Any],
+    records: Any,
+    *,
+    delta: float,
+    epsilon: float | None = None,
+    method: Method | None = None,
+    steps: int | None = None,
+    chains: int | None = None,
+    warmup: int | None = None,
+    start: Any = None,
+    precision: Precision | None = None,
+    devices: Sequence[jax.Device] | None = None,
+    checkpoint: Checkpoint | None = None,
+    progress: bool = True,
+) -> Posterior:
+    """Draw from a posterior under differential privacy.
+
+    Parameters
+    ----------
+    model
+        A `Model`: the log-likelihood of one record, the prior, and a place to start;
+        or a NumPyro model that takes the columns of the records by name (wrap it in
+        `dpmcmc.NumPyro` to name its plate or a preparation).
+    records
+        A pytree of arrays with a common leading axis; a pandas, polars or Arrow
+        table; or `Records` made of one.
+    epsilon, delta
+        The budget. δ should be well below one over the number of records. ε may be
+        left out where the method has a clip and steps are given; then the statement
+        says the ε that they cost.
+    method
+        How the posterior is drawn: `ControlVariates` unless given, or
+        `SufficientStatistics` where the model states exact ones; `Barker`,
+        `GaussianBarker` or `MinibatchBarker`.
+    steps
+        The number of steps of each chain, warm-up included. Unless given, as many as
+        the method needs, or as the budget buys.
+    chains
+        How many chains to run; they share the budget. Four where that costs nothing
+        more, else one, unless given.
+    warmup
+        How many first steps summaries leave out; a quarter of them unless given. They
+        cost what the others cost.
+    start
+        Where to start: a point like θ (for a NumPyro model, values of its latent sites
+        by name), or "prior" for draws from the prior. The model's own point unless
+        given.
+    precision
+        Precision of θ and of the log-likelihood. Unless given, float64 if JAX is set
+        to it, else float32. Decisions are made in int64 and float64 either way.
+    devices
+        Where the records are spread; all local devices unless given. A test on a batch
+        runs on the first of them.
+    checkpoint
+        What is asked before records are read, and keeps what is released, such as a
+        ledger with a run folder (`dpmcmc.workflow`). In memory unless given.
+    progress
+        Whether to show progress bars.
+
+    Returns
+    -------
+    Posterior
+        The draws with their privacy statement. A chain that is interrupted from the
+        keyboard returns the draws made so far, and says so.
+
+    Raises
+    ------
+    InputError
+        If something given cannot be used; no record was read, no budget spent.
+    NotUsableError
+        If what was released says that the rest would be of no use; it is not spent.
+    StoppedError
+        If a stage failed after part of the budget was spent.
+
+    Guarantee
+    ---------
+    All that is released is (ε, δ)-differentially private, with the ε and δ of the
+    statement, for the substitution of one record, provided that the model, the method
+    and all settings were chosen without looking at the records. It holds whether or
+    not a chain has converged.
+    """
+    problem = make_problem(
+        model, records, start=start, precision=precision, devices=devices
+    )
+    plan = plan_run(
+        problem,
+        method,
+        epsilon=epsilon,
+        delta=delta,
+        steps=steps,
+        chains=chains,
+        warmup=warmup,
+    )
+    context = Context(problem, None, progress)
+    return run(plan, context, MemoryCheckpoint() if checkpoint is None else checkpoint)
+
+
+def sample_not_private(
+    model: Model | Callable[..., Any],
+    records: Any,
+    *,
+    method: Method | None = None,
+    epsilon: float | None = None,
+    delta: float = _DELTA,
+    steps: int | None = None,
+    chains: int | None = None,
+    warmup: int | None = None,
+    start: Any = None,
+    seed: int | None = None,
+    precision: Precision | None = None,
+    devices: Sequence[jax.Device] | None = None,
+    progress: bool = True,
+) -> Posterior:
+    """Draw from a posterior with no privacy: for simulated or public records.
+
+    The stages are those of `sample`, the same code on the same arithmetic; but a seed
+    makes them repeatable, and no clip need be set. What it returns says that it is not
+    private wherever it is shown.
+
+    Parameters
+    ----------
+    epsilon, delta
+        What the noise of a method that adds some is measured by.
+    seed
+        Makes the run repeatable; fresh randomness is used if it is None.
+    model, records, method, steps, chains, warmup, start, precision, devices, progress
+        As in `sample`; a method without a clip leaves ratios as they are.
+    """
+    problem = make_problem(
+        model, records, start=start, precision=precision, devices=devices
+    )
+    reasons = ["it was drawn by sample_not_private, outside any budget"]
+    if seed is not None:
+        seed = require_count("seed", seed, "Give None for fresh randomness.", least=0)
+        reasons.append("the randomness can be made again from a seed")
+    plan = plan_run(
+        problem,
+        method,
+        epsilon=epsilon,
+        delta=delta,
+        steps=steps,
+        chains=chains,
+        warmup=warmup,
+        not_private_because=tuple(reasons),
+    )
+    return run(plan, Context(problem, seed, progress), MemoryCheckpoint())
+
+
+def plan_run(
+    problem: Problem,
+    method: Method | None,
+    *,
+    epsilon: float | None,
+    delta: float,
+    steps: int | None = None,
+    chains: int | None = None,
+    warmup: int | None = None,
+    not_private_because: tuple[str, ...] = (),
+) -> Plan:
+    """Settle and certify a run; no record is read.
+
+    Raises
+    ------
+    InputError
+        If something given cannot be used, or the budget does not suffice.
+    """
+    delta = require_probability("delta", delta, "Choose it well below 1/N.")
+    if epsilon is not None:
+        epsilon = require_positive("epsilon", epsilon, "Common budgets: 0.1 to 10.")
+    chosen = _default(problem) if method is None else method
+    if isinstance(chosen, type) or not callable(getattr(chosen, "plan", None)):
+        names = ", ".join(f"dpmcmc.{one.__name__}" for one in METHODS)
+        raise InputError(
+            f"method is a {type(chosen).__name__}; it must be a method, such as one of "
+            f"{names}."
+        )
+    request = Request(epsilon, delta, steps, chains, warmup, not_private_because)
+    plan = chosen.plan(problem, request)
+    return plan if type(chosen) in METHODS else _with_caveat(plan, chosen)
+
+
+def _default(problem: Problem) -> Method:
+    """The method that fits a model, by what it states."""
+    statistics = problem.model.statistics
+    if statistics is not None and statistics.is_exact:
+        return SufficientStatistics()
+    return ControlVariates()
+
+
+def _with_caveat(plan: Plan, method: Method) -> Plan:
+    """The plan of a method that is not one of ours, and says so.
+
+    That its stages release what their events say rests on its author.
+    """
+    caveat = (
+        f"the method {type(method).__name__} is not part of dpmcmc: that its stages "
+        "release no more than their events say rests on its author."
+    )
+    return replace(plan, notes=(caveat, *plan.notes))

@@ -1,0 +1,269 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""Sufficient statistics: their sum is released once, and chains run on it.
+
+Where the statistics are exact, chains read no record. They are the same chains, by the
+same test; but the records that they are handed are one made-up zero, so that they
+cannot read any other. Where the statistics are nearly sufficient, decisions are about
+what they miss.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import numpy as np
+from dp_accounting.dp_event import DpEvent, NoOpDpEvent
+
+from dpmcmc.accounting import BarkerBit, GaussianRelease
+from dpmcmc.errors import InputError
+from dpmcmc.influence.sufficient import unit_statistics
+from dpmcmc.model.model import Model
+from dpmcmc.model.statistics import Statistics
+from dpmcmc.posterior import Posterior, Statement
+from dpmcmc.posterior.statement import StageSummary
+from dpmcmc.private import FullData, Grid, Records, release_sum
+from dpmcmc.progress import steps_bar
+from dpmcmc.proposals import Proposal
+from dpmcmc.sampling.chain import Chain, ChainSetup, chain_lengths, repeated
+from dpmcmc.sampling.draws import collect_draws
+from dpmcmc.sampling.gaussian_budget import split_budget
+from dpmcmc.sampling.plan import Plan, Request, make_plan
+from dpmcmc.sampling.problem import Problem
+from dpmcmc.sampling.released_sum import ReleasedSum
+from dpmcmc.sampling.stages import Charge, Charged, Context, Part, SoFar
+from dpmcmc.sampling.tempering import Tempering, tempered_records
+
+__all__ = ["SufficientStatistics"]
+
+_STEPS = 2500
+"""Steps of each chain that reads no record: they cost nothing."""
+
+_CHAINS = 4
+_DECISIONS = 4000
+"""Decisions where the statistics are not exact, shared by the chains."""
+
+_FOR_DECISIONS = 0.4
+"""Their fraction of the budget."""
+
+_READS_NOTHING = FullData(Grid(1e-9))
+"""The test of a chain that reads no record: its clip has nothing to clip."""
+
+
+@dataclass(frozen=True)
+class SufficientStatistics:
+    """Release the sum of the model's sufficient statistics once, for all steps.
+
+    The model says what they are (`Model.statistics`). Where they are exact, chains run
+    on the released sum alone, read no record, and may have any number of steps.
+
+    Parameters
+    ----------
+    proposal
+        How a chain proposes; fitted to the released sum unless given.
+    tempering
+        As in `Barker`.
+    """
+
+    proposal: Proposal | None = None
+    tempering: Tempering = None
+
+    def plan(self, problem: Problem, request: Request) -> Plan:
+        """Two stages: the sum, and a chain."""
+        statistics = _require_statistics(problem.model)
+        tempered = tempered_records(self.tempering, problem.size)
+        chains = _CHAINS if request.chains is None else request.chains
+        is_exact = statistics.is_exact
+        steps = request.steps
+        if steps is None:
+            steps = _STEPS if is_exact else max(1, _DECISIONS // chains)
+        decisions = 0 if is_exact else chains * steps
+        split = split_budget(request, problem.size, decisions, _FOR_DECISIONS)
+        stage = _Sum(statistics, split.release, problem.size)
+        tempering = tempered / problem.size
+        test, decision = _READS_NOTHING, NoOpDpEvent()
+        sentence = "Decided on the released sum alone"
+        if not is_exact:
+            test = FullData(Grid(split.clip, scale=tempering))
+            decision = BarkerBit(clip=split.clip, records=problem.size)
+            sentence = (
+                "decided on all records, with each record's log-likelihood ratio, less "
+                f"what its statistics say of it, clipped to ±{split.clip:g}, by "
+                "Barker's exact test"
+            )
+        lengths = chain_lengths(chains, steps, request.warmup, test)
+
+        def setup(context: Context, so_far: SoFar) -> ChainSetup:
+            del context
+            found = _found(problem, stage, so_far, tempering)
+            proposal = found.proposal if self.proposal is None else self.proposal
+            if not is_exact:
+                points = repeated(found.mean, lengths.chains, problem.dtype)
+                used = replace(test, influence=found.unexplained)
+                return ChainSetup(problem, points, proposal, used)
+            # What is added up is as large as N: it takes float64 to tell two points
+            # apart.
+            public = replace(
+                problem,
+                records=Records(np.zeros(1)),
+                dtype="float64",
+                devices=problem.devices[:1],
+            )
+            points = repeated(found.wide_mean, lengths.chains, "float64")
+            used = replace(_READS_NOTHING, influence=found.alone)
+            return ChainSetup(public, points, proposal, used)
+
+        chain = Chain(lengths, decision, test, setup, sentence)
+
+        def collect(context: Context, so_far: SoFar, statement: Statement) -> Posterior:
+            found = _found(problem, stage, so_far, tempering)
+            generator = np.random.default_rng(context.seed)
+            is_aware = is_exact and found.is_aware
+            return collect_draws(
+                problem,
+                chain,
+                so_far,
+                statement,
+                proposal=repr(self.proposal or "fitted to the released sum"),
+                move=None if is_aware else found.mover(generator),
+            )
+
+        return make_plan(
+            problem,
+            request,
+            [stage, chain],
+            collect,
+            tempered=tempered,
+            notes=[_note(is_exact, statistics, tempered == problem.size)],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Sum:
+    """The stage that releases the sum of the statistics.
+
+    Attributes
+    ----------
+    statistics
+        What the model states.
+    mu
+        The shift of the sum that one substitution makes, in sd of its noise.
+    records
+        The number of records.
+    """
+
+    statistics: Statistics
+    mu: float
+    records: int
+    name: str = "sum"
+
+    @property
+    def event(self) -> DpEvent:
+        """One release with normal noise."""
+        return GaussianRelease(self.mu)
+
+    @property
+    def noise(self) -> float:
+        """The sd of the noise, in units of the bound on a record's statistics."""
+        return 2 / self.mu
+
+    def run(
+        self, context: Context, so_far: SoFar, charged: Charged, charge: Charge
+    ) -> Iterator[Part]:
+        """Release the sum, unless it was released before."""
+        if so_far[self.name]:
+            return
+        if charged:
+            raise InputError(
+                "the sum was paid for and lost when the run was interrupted; nothing "
+                "can go on without it. Begin another run."
+            )
+        problem = context.problem
+        charge(self.name, self.event)
+        label = context.label("Statistics")
+        with steps_bar(problem.size, label, context.progress, " records") as done:
+            total = release_sum(
+                problem.model,
+                problem.records,
+                _UnitOf(self.statistics),
+                (),
+                context.tape("control variates"),
+                noise=self.noise,
+                dtype=problem.dtype,
+                devices=list(problem.devices),
+                done=done,
+            )
+        yield Part(self.name, {"total": total})
+
+    def describe(self, problem: Problem, so_far: SoFar) -> StageSummary:
+        """What is added up, and its noise."""
+        del problem, so_far
+        return StageSummary(
+            self.name,
+            f"the sum over all {self.records:,} records of sufficient statistics "
+            f"({self.statistics.words}), each record's norm-clipped to "
+            f"{self.statistics.bound:.4g}, with normal noise of sd {self.noise:.4g} "
+            "times that.",
+            numbers={"noise": self.noise, "bound": self.statistics.bound},
+        )
+
+    def objection(self, problem: Problem, so_far: SoFar) -> str | None:
+        """None: a noisy sum makes wide intervals, not wrong ones."""
+        del problem, so_far
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class _UnitOf:
+    """What is asked of a record: its statistics in units of their bound."""
+
+    statistics: Statistics
+
+    def __call__(self, model: Model, record: Any, public: Any) -> jax.Array:
+        del public
+        if model.preparation is not None:
+            record = model.preparation(record)
+        return unit_statistics(self.statistics, record)
+
+    def __hash__(self) -> int:
+        return hash(id(self.statistics))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _UnitOf) and other.statistics is self.statistics
+
+
+def _found(
+    problem: Problem, stage: _Sum, so_far: SoFar, tempering: float
+) -> ReleasedSum:
+    (part,) = so_far[stage.name]
+    return ReleasedSum(
+        part.arrays["total"], stage.statistics, stage.noise, problem, tempering
+    )
+
+
+def _require_statistics(model: Model) -> Statistics:
+    if model.statistics is None:
+        raise InputError(
+            "the model states no sufficient statistics. Give it some "
+            "(Model(statistics=…)), or take dpmcmc.ControlVariates()."
+        )
+    for leaf in jax.tree.leaves(model.initial):
+        if np.asarray(leaf).dtype.kind != "f":
+            raise InputError(
+                f"initial holds {leaf!r}, a discrete parameter; sufficient statistics "
+                "are for continuous parameters alone. Write 0.0 for a real number, or "
+                "choose another method."
+            )
+    return model.statistics
+
+
+def _note(is_exact: bool, statistics: Statistics, is_whole: bool) -> str:
+    if is_exact and statistics.log_density is not None and is_whole:
+        words = "draws are of the posterior given the noisy sum, its noise included"
+    else:
+        words = (
+            "each draw of the chain was moved by a draw of how far the noise of the "
+            "sum may have moved the posterior; the chain's own draws are beside them"
+        )
+    return f"{words}. A record with a missing value counts as one with statistics zero."
