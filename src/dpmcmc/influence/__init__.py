@@ -9,7 +9,6 @@ from dpmcmc.influence.residual import Residual
 from dpmcmc.influence.responses import Drawn, Listed
 from dpmcmc.influence.shifted import Shifted
 from dpmcmc.influence.sufficient import SumAlone, Unexplained, unit_statistics
-from dpmcmc.influence.taylor import Taylor
 from dpmcmc.influence.unbiased import Centred, Restored, Shrunk
 
 __all__ = [
@@ -21,7 +20,6 @@ __all__ = [
     "Shifted",
     "Shrunk",
     "SumAlone",
-    "Taylor",
     "Unexplained",
     "unit_statistics",
 ]

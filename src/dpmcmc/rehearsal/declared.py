@@ -76,11 +76,11 @@ def within_bounds(model: Model, one_record: Any) -> Callable[[jax.Array], Any] |
         return None
     explained = set(model.responses or ())
     drawn = {
-        name: _law(preparation, name, shape)
+        name: _draws_of(preparation, name, shape)
         for name, shape in one_record.items()
         if name not in explained
     }
-    if not drawn or any(law is None for law in drawn.values()):
+    if not drawn or any(draw is None for draw in drawn.values()):
         return None
 
     def make(key: jax.Array) -> Any:
@@ -89,15 +89,15 @@ def within_bounds(model: Model, one_record: Any) -> Callable[[jax.Array], Any] |
             name: jnp.zeros(shape.shape, shape.dtype)
             for name, shape in one_record.items()
         }
-        for one, (name, law) in zip(keys, drawn.items(), strict=True):
-            assert law is not None
-            raw[name] = law(one)
+        for one, (name, draw) in zip(keys, drawn.items(), strict=True):
+            assert draw is not None
+            raw[name] = draw(one)
         return preparation(raw)
 
     return make
 
 
-def _law(
+def _draws_of(
     preparation: Preparation, name: str, shape: Any
 ) -> Callable[[jax.Array], jax.Array] | None:
     """Draws of one column as it comes, by the step that reads it first."""

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which coordinates of θ records tell of; the others are in the prior alone.
+"""Which coordinates of θ the records inform; the others are in the prior alone.
 
-In a hierarchical model the law of the groups' levels has parameters that no record's
-log-likelihood reads. What records say of them is zero, whatever the records are: so
+In a hierarchical model the distribution of group effects has parameters that no
+record's log-likelihood reads. The gradient there is zero, whatever the records are: so
 nothing has to be asked, and no noise added. It is read off the traced program, from
 shapes alone, and so it is public.
 """
@@ -17,22 +17,23 @@ import numpy as np
 from jax.extend.core import Literal
 
 from dpmcmc.model.model import Model
-from dpmcmc.private import Records
 
-__all__ = ["told_coordinates"]
+__all__ = ["informed_coordinates"]
 
 
-def told_coordinates(model: Model, records: Records) -> np.ndarray:
+def informed_coordinates(model: Model, one_record: Any) -> np.ndarray:
     """Say of each coordinate of θ whether the log-likelihood of a record reads it.
 
     A leaf of θ counts as a whole, and is held to be read unless the program shows
-    that it is not. If nothing is read, or the program cannot be traced (whoever
-    checks the model says why), all coordinates count as read.
+    that it is not. If nothing is read, or the program cannot be traced (checks of the
+    model say why), all coordinates count as read.
 
     Parameters
     ----------
-    model, records
-        The model; the sealed records, of which only shapes are looked at.
+    model
+        The model.
+    one_record
+        Shape and dtype of one record.
 
     Returns
     -------
@@ -41,7 +42,6 @@ def told_coordinates(model: Model, records: Records) -> np.ndarray:
     """
     leaves = jax.tree.leaves(model.initial)
     sizes = [int(np.size(leaf)) for leaf in leaves]
-    record = records.shape_of_one("float32")
     try:
         # one answer, whatever the precision of the chain
         with jax.enable_x64(False), warnings.catch_warnings():
@@ -49,12 +49,12 @@ def told_coordinates(model: Model, records: Records) -> np.ndarray:
             theta = jax.tree.map(
                 lambda leaf: jnp.asarray(np.asarray(leaf)), model.initial
             )
-            traced = jax.make_jaxpr(model.record_log_likelihood)(theta, record)
+            traced = jax.make_jaxpr(model.record_log_likelihood)(theta, one_record)
     except Exception:
         return np.full(sum(sizes), True)
     read = _read(traced.jaxpr, [True] * len(traced.jaxpr.outvars))[: len(leaves)]
-    told = np.repeat(read, sizes)
-    return told if told.any() else np.full(sum(sizes), True)
+    informed = np.repeat(read, sizes)
+    return informed if informed.any() else np.full(sum(sizes), True)
 
 
 def _read(program: Any, wanted: list[bool]) -> list[bool]:
