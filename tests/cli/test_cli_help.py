@@ -19,7 +19,6 @@ COMMANDS = [
     "sample",
     "report",
     "ledger",
-    "reproduce",
     "completion",
 ]
 ACTIONS = ["register", "show", "verify", "release", "spenders"]
