@@ -55,7 +55,7 @@ BATCH = 1000
 _RECORDS, _PARALLEL = 20_000, 16
 _RECORDS_SEED, _SEED = 9, 4
 _EXCHANGES = 0.1
-_POINTS = 901
+_POINTS = 451
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,9 @@ __all__ = ["gaussian_mixture"]
 
 _COMPONENTS, _RATE = 50, 0.01
 _GRID = np.linspace(-10.0, 10.0, 1000)[500:]
+_LOGISTIC = np.exp(-_GRID - 2 * np.logaddexp(0.0, -_GRID))
+"""The logistic density on the grid."""
+
 _FIRST_SPREAD = 0.1
 """Standard deviation of the centres and log-widths that Adam starts from."""
 
@@ -53,7 +56,8 @@ def gaussian_mixture(
         "log_widths": _FIRST_SPREAD * generator.standard_normal(_COMPONENTS),
         "logits": generator.random(_COMPONENTS),
     }
-    fitted = _minimise(start, variance, iterations)
+    with jax.enable_x64(True):
+        fitted = jax.device_get(_minimise(start, variance, iterations))
     return Correction.symmetric(
         variance,
         np.abs(fitted["centres"]),
@@ -62,33 +66,27 @@ def gaussian_mixture(
     )
 
 
-def _minimise(
-    start: dict[str, np.ndarray], variance: float, iterations: int
-) -> dict[str, np.ndarray]:
-    """Run Adam in double precision, compiled as one loop."""
-    logistic = np.exp(-_GRID - 2 * np.logaddexp(0.0, -_GRID))
-
-    def loss(parameters: Any) -> Any:
-        scales = jnp.sqrt(variance + jnp.exp(2 * parameters["log_widths"]))
-        weights = jax.nn.softmax(parameters["logits"])
-        heights = weights / (2 * math.sqrt(2 * math.pi) * scales)
-        right, left = (
-            jnp.exp(
-                -(((_GRID[:, None] - sign * parameters["centres"]) / scales) ** 2) / 2
-            )
-            for sign in (1, -1)
-        )
-        return jnp.linalg.norm((right + left) @ heights - logistic)
-
+@jax.jit
+def _minimise(start: Any, variance: jax.Array, iterations: jax.Array) -> Any:
+    """Run Adam, compiled as one loop for all C and lengths."""
     adam = optax.adam(_RATE)
 
-    def step(_: int, carry: Any) -> Any:
+    def step(_: jax.Array, carry: Any) -> Any:
         parameters, state = carry
-        change, state = adam.update(jax.grad(loss)(parameters), state)
+        change, state = adam.update(jax.grad(_loss)(parameters, variance), state)
         return optax.apply_updates(parameters, change), state
 
-    with jax.enable_x64(True):
-        first = {name: jnp.asarray(values) for name, values in start.items()}
-        run = jax.jit(lambda carry: jax.lax.fori_loop(0, iterations, step, carry))
-        fitted, _ = run((first, adam.init(first)))
-        return {name: np.asarray(values) for name, values in fitted.items()}
+    first = (start, adam.init(start))
+    return jax.lax.fori_loop(0, iterations, step, first)[0]
+
+
+def _loss(parameters: Any, variance: jax.Array) -> jax.Array:
+    """L2 distance of the smoothed density to the logistic one, on half the grid."""
+    scales = jnp.sqrt(variance + jnp.exp(2 * parameters["log_widths"]))
+    weights = jax.nn.softmax(parameters["logits"])
+    heights = weights / (2 * math.sqrt(2 * math.pi) * scales)
+    right, left = (
+        jnp.exp(-(((_GRID[:, None] - sign * parameters["centres"]) / scales) ** 2) / 2)
+        for sign in (1, -1)
+    )
+    return jnp.linalg.norm((right + left) @ heights - _LOGISTIC)

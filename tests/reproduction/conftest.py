@@ -1,16 +1,19 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""One small experiment, and all figures made of it, for the tests of each."""
+"""One small experiment, and each figure of it, made when a test first asks."""
 
-import csv
-from dataclasses import dataclass, replace
-from pathlib import Path
+import io
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
+from matplotlib.image import imread
 
+from reproduction.drawing import Drawn
 from reproduction.paper_chains import FULL, Experiment
-from reproduction.reproduce import reproduce
+from reproduction.reproduce import FIGURES
 
 TINY = replace(
     FULL,
@@ -28,18 +31,7 @@ TINY = replace(
 )
 
 
-@dataclass(frozen=True)
-class Made:
-    """A folder of figures, and the summary."""
-
-    folder: Path
-    summary: str
-
-    def columns(self, name: str) -> dict[str, np.ndarray]:
-        """The numbers of a figure, as they were written."""
-        with (self.folder / f"figure_{name}.csv").open(encoding="utf-8") as file:
-            heading, *rows = csv.reader(file)
-        return dict(zip(heading, np.array(rows, float).T, strict=True))
+Draw = Callable[[str], Drawn]
 
 
 @pytest.fixture(scope="session")
@@ -48,6 +40,25 @@ def experiment() -> Experiment:
 
 
 @pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory, experiment: Experiment) -> Made:
-    folder = tmp_path_factory.mktemp("figures") / "new"
-    return Made(folder, reproduce(["all"], folder, experiment))
+def draw(experiment: Experiment) -> Draw:
+    """Make a figure by its name, once for all tests, and see that there is something.
+
+    Where a chain in it is not private, red is seen.
+    """
+
+    @cache
+    def made(name: str) -> Drawn:
+        drawn = FIGURES[name][1](experiment)
+        buffer = io.BytesIO()
+        drawn.picture.savefig(buffer, dpi=150)
+        buffer.seek(0)
+        pixels = imread(buffer)[..., :3]
+        assert min(pixels.shape[:2]) > 500
+        assert pixels.std() > 0.05
+        red = np.abs(pixels - np.array([0xB0, 0x00, 0x20]) / 255).max(axis=-1) < 0.02
+        assert (red.sum() > 100) == (name in {"2", "3", "agreement"})
+        assert len({len(column) for column in drawn.numbers.values()}) == 1
+        assert drawn.noted
+        return drawn
+
+    return made

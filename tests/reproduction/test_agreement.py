@@ -8,6 +8,7 @@ of that, so that a right chain fails against the grid with probability below 1e-
 number, and against another chain below 5e-4, had the seed not been fixed.
 """
 
+from collections.abc import Callable
 from itertools import combinations
 
 import jax
@@ -18,6 +19,7 @@ from posteriors import made_up
 
 from reproduction import agreement
 from reproduction.agreement import CHAINS, Estimate
+from reproduction.drawing import Drawn
 from reproduction.paper_mixture import TRUTH, RidgeWalk, exchange, mixture_model
 from reproduction.tempered_grid import Moments, tempered_grid
 
@@ -125,6 +127,21 @@ def test_standard_errors_are_those_of_independent_draws() -> None:
     for name in PARAMETERS:
         assert found[name].mean_error == pytest.approx(20_000**-0.5, rel=0.15)
         assert found[name].sd_error == pytest.approx(40_000**-0.5, rel=0.15)
+
+
+def test_the_figure_shows_every_test_and_quantity(
+    draw: Callable[[str], Drawn],
+) -> None:
+    drawn = draw("agreement")
+    assert len(drawn.noted) == len(CHAINS) * 4
+    for axes, field in zip(drawn.picture.axes, ("mean", "sd"), strict=True):
+        for test, line in zip(CHAINS, axes.containers, strict=True):
+            shown = line.lines[0].get_ydata()
+            names = [
+                f"{test}, {name}, {field}"
+                for name in agreement.quantities(*np.zeros(2))
+            ]
+            assert [drawn.numbers[name] for name in names] == [[y] for y in shown]
 
 
 # Whether all agree.

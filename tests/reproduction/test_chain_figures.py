@@ -2,18 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Figures 2 and 3 show the chains that were drawn, and their errors."""
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 
 from reproduction.chain_figures import checkpoints, running_moments
+from reproduction.drawing import Drawn
 from reproduction.paper_chains import FULL, QUICK, Experiment, whole_chain
 
 
-def test_the_samples_are_those_of_the_chains(made: Any, experiment: Experiment) -> None:
-    numbers = made.columns("2")
+def test_the_samples_are_those_of_the_chains(
+    draw: Callable[[str], Drawn], experiment: Experiment
+) -> None:
+    numbers = draw("2").numbers
     again = Experiment(experiment.sizes, progress=False).seita
     assert not again.statement.is_private
     np.testing.assert_allclose(numbers["Seita mean"], again.draws["mean"][0])
@@ -27,9 +30,9 @@ def test_only_the_private_chain_is_private(experiment: Experiment) -> None:
 
 
 def test_accuracy_is_against_the_chain_and_the_grid(
-    made: Any, experiment: Experiment
+    draw: Callable[[str], Drawn], experiment: Experiment
 ) -> None:
-    numbers, runs = made.columns("3"), whole_chain(experiment.runs, "gap")
+    numbers, runs = draw("3").numbers, whole_chain(experiment.runs, "gap")
     assert runs.shape == (3, 1200)
     truth = {
         "chain": whole_chain(experiment.exact, "gap").mean(),
@@ -42,7 +45,7 @@ def test_accuracy_is_against_the_chain_and_the_grid(
         assert numbers[f"{heading}, standard error"][-1] == pytest.approx(
             errors.std(ddof=1) / 3**0.5
         )
-    assert numbers["steps"].tolist() == [1000.0, 1200.0]
+    assert numbers["steps"] == [1000.0, 1200.0]
     assert np.all(np.diff(numbers["epsilon_paper"]) > 0)
     assert np.all(np.diff(numbers["epsilon_certified"]) > 0)
 

@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clipped ratios are counted."""
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from reproduction.clipping_figure import clipped_fractions
+from reproduction.drawing import Drawn
 from reproduction.paper_chains import START
 from reproduction.paper_mixture import mixture_model, simulate
 
@@ -34,9 +35,10 @@ def test_clipped_fractions_are_those_of_a_normal_tail() -> None:
     assert found.standard_error == pytest.approx(spread, abs=0.01)
 
 
-def test_longer_moves_and_narrower_clips_clip_more(made: Any) -> None:
-    found = made.columns("1c")
-    table = found["fraction clipped"].reshape(-1, 3)
+def test_longer_moves_and_narrower_clips_clip_more(
+    draw: Callable[[str], Drawn],
+) -> None:
+    table = np.reshape(draw("1c").numbers["fraction clipped"], (-1, 3))
     assert np.all(np.diff(table, axis=0) >= 0)
     assert np.all(np.diff(table, axis=1) <= 0)
     assert table[-1, 0] > 0.5

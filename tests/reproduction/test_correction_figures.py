@@ -2,17 +2,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """The supplement's figures: the linear programme is best, and ridge has gaps."""
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from dpmcmc.correction import Correction
 from reproduction.correction_figures import log_density
+from reproduction.drawing import Drawn
+
+Draw = Callable[[str], Drawn]
 
 
-def test_errors_against_the_variance(made: Any) -> None:
-    found = made.columns("4")
+def arrays(drawn: Drawn) -> dict[str, np.ndarray]:
+    return {name: np.array(column) for name, column in drawn.numbers.items()}
+
+
+def test_errors_against_the_variance(draw: Draw) -> None:
+    found = arrays(draw("4"))
     assert found["C"].tolist() == [1.5, 2.0]
     assert np.all(found["programme"] < found["mixture"])
     assert np.all(found["mixture"] < found["ridge"])
@@ -20,8 +27,8 @@ def test_errors_against_the_variance(made: Any) -> None:
     assert np.all(found["programme, seconds"] > 0)
 
 
-def test_log_densities_show_gaps_only_in_ridge(made: Any) -> None:
-    found = made.columns("5")
+def test_log_densities_show_gaps_only_in_ridge(draw: Draw) -> None:
+    found = arrays(draw("5"))
     ridge = found["ridge, C = 1.5"]
     assert 0.2 < np.isinf(ridge).mean() < 0.8
     assert np.isfinite(found["mixture, C = 1.5"]).all()
@@ -30,8 +37,8 @@ def test_log_densities_show_gaps_only_in_ridge(made: Any) -> None:
     assert (np.exp(ridge[cells]) * 0.005).sum() == pytest.approx(1, abs=1e-9)
 
 
-def test_cdfs_and_their_differences(made: Any) -> None:
-    found = made.columns("6")
+def test_cdfs_and_their_differences(draw: Draw) -> None:
+    found = arrays(draw("6"))
     largest = {
         method: np.abs(found[method] - found["logistic"]).max()
         for method in ("ridge", "mixture", "programme")
