@@ -21,7 +21,7 @@ from dpmcmc.proposals import Custom, Mixture
 from reproduction.drawing import (
     ALARM,
     COLOURS,
-    Drawn,
+    FigureResult,
     Noted,
     Numbers,
     label_axes,
@@ -183,7 +183,7 @@ def estimates(posterior: Posterior) -> dict[str, Estimate]:
     return found
 
 
-def figure_agreement(experiment: Experiment) -> Drawn:
+def figure_agreement(experiment: Experiment) -> FigureResult:
     """Error of each test against the grid, for every quantity and N₀."""
     tempered = experiment.sizes.agreement
     found = {level: _errors(experiment, level) for level in tempered}
@@ -221,7 +221,7 @@ def figure_agreement(experiment: Experiment) -> Drawn:
                         f"sd ratio {of.sd:.3f} ± {of.sd_error:.3f}",
                     )
                 )
-    return Drawn(figure, numbers, noted)
+    return FigureResult(figure, numbers, noted)
 
 
 def _errors(experiment: Experiment, tempered: float) -> dict[str, dict[str, Estimate]]:

@@ -12,7 +12,7 @@ from dpmcmc.posterior.statement import round_up
 from reproduction.drawing import (
     ALARM,
     COLOURS,
-    Drawn,
+    FigureResult,
     Noted,
     Numbers,
     label_axes,
@@ -37,7 +37,7 @@ _MARGIN = 0.05
 _FIRST, _MOST_CHECKPOINTS = 1000, 20
 
 
-def figure_2(experiment: Experiment) -> Drawn:
+def figure_2(experiment: Experiment) -> FigureResult:
     """Samples without and with privacy, and of Seita et al."""
     sizes, grid = experiment.sizes, experiment.grid
     chains = {
@@ -94,10 +94,10 @@ def figure_2(experiment: Experiment) -> Drawn:
         for chain, title in chains.values()
         for each in beside_grid(chain, title, experiment)
     ]
-    return Drawn(figure, numbers, [cost, *compared])
+    return FigureResult(figure, numbers, [cost, *compared])
 
 
-def figure_3(experiment: Experiment) -> Drawn:
+def figure_3(experiment: Experiment) -> FigureResult:
     """Accuracy of means and variances against ε: the paper's and the certified."""
     sizes, numbers = experiment.sizes, accuracy(experiment)
     figure, (row,) = panels(1, len(_STATISTICS), (5.2, 5.2))
@@ -147,7 +147,7 @@ def figure_3(experiment: Experiment) -> Drawn:
         for at in (0, -1)
     ]
     title = f"{sizes.runs} seeded runs together"
-    return Drawn(
+    return FigureResult(
         figure, numbers, noted + beside_grid(experiment.runs, title, experiment)
     )
 

@@ -14,7 +14,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc import Model
-from reproduction.drawing import COLOURS, Drawn, Noted, Numbers, label_axes, panels
+from reproduction.drawing import (
+    COLOURS,
+    FigureResult,
+    Noted,
+    Numbers,
+    label_axes,
+    panels,
+)
 from reproduction.paper_chains import Experiment
 
 __all__ = ["ClippedFraction", "clipped_fractions", "figure_1c"]
@@ -88,7 +95,7 @@ def clipped_fractions(
     return found
 
 
-def figure_1c(experiment: Experiment) -> Drawn:
+def figure_1c(experiment: Experiment) -> FigureResult:
     """Clipped ratios against the proposal variance."""
     sizes, generator = experiment.sizes, np.random.default_rng(_SEED)
     clips = {batch**0.5 / sizes.tempered: batch for batch in _BATCHES}
@@ -142,4 +149,4 @@ def figure_1c(experiment: Experiment) -> Drawn:
         for each in found
         if each.variance == sizes.proposal_variance
     ]
-    return Drawn(figure, numbers, noted)
+    return FigureResult(figure, numbers, noted)

@@ -15,7 +15,14 @@ from scipy.special import expit, logsumexp
 from scipy.stats import norm
 
 from dpmcmc.correction import Correction, linear_programme
-from reproduction.drawing import COLOURS, Drawn, Noted, Numbers, label_axes, panels
+from reproduction.drawing import (
+    COLOURS,
+    FigureResult,
+    Noted,
+    Numbers,
+    label_axes,
+    panels,
+)
 from reproduction.mixture_fit import gaussian_mixture
 from reproduction.paper_chains import Experiment
 from reproduction.ridge_fit import STEP, ridge
@@ -32,7 +39,7 @@ _DENSITIES_OF = (1.0, 1.5, 1.75, 2.0)
 _CDF_OF = 2.0
 
 
-def figure_4(experiment: Experiment) -> Drawn:
+def figure_4(experiment: Experiment) -> FigureResult:
     """Sup-error of each method against C, and how long a fit takes."""
     sizes = experiment.sizes
     found: dict[str, list[list[float]]] = {method: [] for method in _LABELS}
@@ -92,10 +99,10 @@ def figure_4(experiment: Experiment) -> Drawn:
             f"mixture {times['mixture']}, ridge {times['ridge']}",
         )
     )
-    return Drawn(figure, numbers, noted)
+    return FigureResult(figure, numbers, noted)
 
 
-def figure_5(experiment: Experiment) -> Drawn:
+def figure_5(experiment: Experiment) -> FigureResult:
     """Log-densities of V_cor for growing C, by ridge regression and mixture.
 
     The linear programme's V_cor has atoms and no density. Some components of a mixture
@@ -134,10 +141,10 @@ def figure_5(experiment: Experiment) -> Drawn:
         )
         for variance in _DENSITIES_OF
     ]
-    return Drawn(figure, numbers, noted)
+    return FigureResult(figure, numbers, noted)
 
 
-def figure_6(experiment: Experiment) -> Drawn:
+def figure_6(experiment: Experiment) -> FigureResult:
     """The cdf of N(0, C) + V_cor by each method, and its distance to logistic."""
     y = np.linspace(-10, 10, 2001)
     numbers: Numbers = {"y": y.tolist(), "logistic": expit(y).tolist()}
@@ -166,7 +173,7 @@ def figure_6(experiment: Experiment) -> Drawn:
         f"linear programme {largest['programme']}",
         f"mixture {largest['mixture']}, ridge {largest['ridge']}",
     )
-    return Drawn(figure, numbers, [noted])
+    return FigureResult(figure, numbers, [noted])
 
 
 def log_density(fit: Correction, x: np.ndarray) -> np.ndarray:

@@ -8,7 +8,14 @@ from dp_accounting.dp_event import DpEvent
 
 from dpmcmc import MinibatchBarker
 from dpmcmc.posterior.statement import round_up
-from reproduction.drawing import COLOURS, Drawn, Noted, Numbers, label_axes, panels
+from reproduction.drawing import (
+    COLOURS,
+    FigureResult,
+    Noted,
+    Numbers,
+    label_axes,
+    panels,
+)
 from reproduction.paper_chains import Experiment
 from reproduction.sampler_calls import bit_of, epsilons
 
@@ -23,7 +30,7 @@ Chain = tuple[DpEvent, int]
 """What a step releases, and the number of steps."""
 
 
-def figure_1a(experiment: Experiment) -> Drawn:
+def figure_1a(experiment: Experiment) -> FigureResult:
     """ε against the fraction of the records in a batch, for several N."""
     sizes = experiment.sizes
     chains = {
@@ -39,7 +46,7 @@ def figure_1a(experiment: Experiment) -> Drawn:
     return _costs(experiment, chains, sizes.fractions, across, title, at)
 
 
-def figure_1b(experiment: Experiment) -> Drawn:
+def figure_1b(experiment: Experiment) -> FigureResult:
     """ε against the number of steps, for several batches."""
     sizes = experiment.sizes
     bits = {
@@ -61,7 +68,7 @@ def _costs(
     across: str,
     title: str,
     at: tuple[int, str],
-) -> Drawn:
+) -> FigureResult:
     """Draw ε of each chain at its point; note those at one place, in words."""
     place, where = at
     bar = experiment.bar(chains.items(), "Accounting", "lines")
@@ -84,4 +91,4 @@ def _costs(
     title = f"Cost of a chain: {title}; paper's accountant (dashed), certified (solid)"
     label_axes(axes, across, "ε", title, xscale="log", yscale="log")
     figure.legend(loc="outside right upper", fontsize=9, frameon=False)
-    return Drawn(figure, numbers, rows)
+    return FigureResult(figure, numbers, rows)

@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-__all__ = ["ALARM", "COLOURS", "Drawn", "Noted", "Numbers", "label_axes", "panels"]
+__all__ = [
+    "ALARM",
+    "COLOURS",
+    "FigureResult",
+    "Noted",
+    "Numbers",
+    "label_axes",
+    "panels",
+]
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 """Colours of Okabe and Ito, distinct under any colour vision."""
@@ -30,7 +38,7 @@ class Noted:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class FigureResult:
     """A figure, the numbers in it, and those of them for the summary."""
 
     picture: Figure

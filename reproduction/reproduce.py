@@ -15,13 +15,13 @@ from reproduction.chain_figures import figure_2, figure_3
 from reproduction.clipping_figure import figure_1c
 from reproduction.correction_figures import figure_4, figure_5, figure_6
 from reproduction.cost_figures import figure_1a, figure_1b
-from reproduction.drawing import Drawn, Numbers
+from reproduction.drawing import FigureResult, Numbers
 from reproduction.paper_chains import FULL, QUICK, START, Experiment, Sizes
 from reproduction.sampler_calls import PRIVATE_FIT
 
 __all__ = ["FIGURES", "chosen_figures", "main", "reproduce"]
 
-FIGURES: dict[str, tuple[str, Callable[[Experiment], Drawn]]] = {
+FIGURES: dict[str, tuple[str, Callable[[Experiment], FigureResult]]] = {
     "1a": ("privacy against the fraction of records in a batch", figure_1a),
     "1b": ("privacy against steps", figure_1b),
     "1c": ("clipped ratios against the proposal variance", figure_1c),
@@ -87,7 +87,7 @@ def reproduce(figures: Sequence[str], folder: Path, experiment: Experiment) -> s
         raise InputError(
             f"the folder {folder} cannot be made: {problem.strerror}. Name another."
         ) from None
-    drawn: dict[str, Drawn] = {}
+    drawn: dict[str, FigureResult] = {}
     for name in experiment.bar(names, "Figures", "figures"):
         drawn[name] = FIGURES[name][1](experiment)
         drawn[name].picture.savefig(folder / f"figure_{name}.png", dpi=150)
@@ -125,7 +125,7 @@ def _write_csv(path: Path, numbers: Numbers) -> None:
         writer.writerows(zip(*numbers.values(), strict=True))
 
 
-def _summary(drawn: dict[str, Drawn], experiment: Experiment) -> str:
+def _summary(drawn: dict[str, FigureResult], experiment: Experiment) -> str:
     lines = ["# Figures of the paper", ""]
     if any(name in drawn for name in _CHAINS):
         lines += [*_sizes_lines(experiment.sizes), ""]

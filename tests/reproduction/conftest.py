@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from reproduction.drawing import Drawn
+from reproduction.drawing import FigureResult
 from reproduction.paper_chains import FULL, Experiment
 from reproduction.reproduce import FIGURES
 
@@ -31,7 +31,7 @@ TINY = replace(
 )
 
 
-Draw = Callable[[str], Drawn]
+Draw = Callable[[str], FigureResult]
 
 
 @pytest.fixture(scope="session")
@@ -47,7 +47,7 @@ def draw(experiment: Experiment) -> Draw:
     """
 
     @cache
-    def made(name: str) -> Drawn:
+    def made(name: str) -> FigureResult:
         drawn = FIGURES[name][1](experiment)
         buffer = io.BytesIO()
         drawn.picture.savefig(buffer, dpi=150)

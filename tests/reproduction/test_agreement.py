@@ -19,7 +19,7 @@ from posteriors import made_up
 
 from reproduction import agreement
 from reproduction.agreement import CHAINS, Estimate
-from reproduction.drawing import Drawn
+from reproduction.drawing import FigureResult
 from reproduction.paper_mixture import TRUTH, RidgeWalk, exchange, mixture_model
 from reproduction.tempered_grid import Moments, tempered_grid
 
@@ -130,7 +130,7 @@ def test_standard_errors_are_those_of_independent_draws() -> None:
 
 
 def test_the_figure_shows_every_test_and_quantity(
-    draw: Callable[[str], Drawn],
+    draw: Callable[[str], FigureResult],
 ) -> None:
     drawn = draw("agreement")
     assert len(drawn.noted) == len(CHAINS) * 4

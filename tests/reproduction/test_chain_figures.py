@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from reproduction.chain_figures import checkpoints, running_moments
-from reproduction.drawing import Drawn
+from reproduction.drawing import FigureResult
 from reproduction.paper_chains import FULL, QUICK, Experiment, whole_chain
 
 
 def test_the_samples_are_those_of_the_chains(
-    draw: Callable[[str], Drawn], experiment: Experiment
+    draw: Callable[[str], FigureResult], experiment: Experiment
 ) -> None:
     numbers = draw("2").numbers
     again = Experiment(experiment.sizes, progress=False).seita
@@ -30,7 +30,7 @@ def test_only_the_private_chain_is_private(experiment: Experiment) -> None:
 
 
 def test_accuracy_is_against_the_chain_and_the_grid(
-    draw: Callable[[str], Drawn], experiment: Experiment
+    draw: Callable[[str], FigureResult], experiment: Experiment
 ) -> None:
     numbers, runs = draw("3").numbers, whole_chain(experiment.runs, "gap")
     assert runs.shape == (3, 1200)

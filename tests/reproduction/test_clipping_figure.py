@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from reproduction.clipping_figure import clipped_fractions
-from reproduction.drawing import Drawn
+from reproduction.drawing import FigureResult
 from reproduction.paper_chains import START
 from reproduction.paper_mixture import mixture_model, simulate
 
@@ -36,7 +36,7 @@ def test_clipped_fractions_are_those_of_a_normal_tail() -> None:
 
 
 def test_longer_moves_and_narrower_clips_clip_more(
-    draw: Callable[[str], Drawn],
+    draw: Callable[[str], FigureResult],
 ) -> None:
     table = np.reshape(draw("1c").numbers["fraction clipped"], (-1, 3))
     assert np.all(np.diff(table, axis=0) >= 0)

@@ -9,12 +9,12 @@ import pytest
 
 from dpmcmc.correction import Correction
 from reproduction.correction_figures import log_density
-from reproduction.drawing import Drawn
+from reproduction.drawing import FigureResult
 
-Draw = Callable[[str], Drawn]
+Draw = Callable[[str], FigureResult]
 
 
-def arrays(drawn: Drawn) -> dict[str, np.ndarray]:
+def arrays(drawn: FigureResult) -> dict[str, np.ndarray]:
     return {name: np.array(column) for name, column in drawn.numbers.items()}
 
 

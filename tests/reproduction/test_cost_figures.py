@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from reproduction.drawing import Drawn
+from reproduction.drawing import FigureResult
 from reproduction.paper_chains import FULL
 
-Draw = Callable[[str], Drawn]
+Draw = Callable[[str], FigureResult]
 
 
 @pytest.mark.parametrize("figure", ["1a", "1b"])
@@ -27,7 +27,7 @@ def test_certified_costs_are_far_below_the_papers(draw: Draw, figure: str) -> No
     assert styles == {label: "--" if "paper" in label else "-" for label, _ in columns}
 
 
-def _lines(drawn: Drawn) -> list:
+def _lines(drawn: FigureResult) -> list:
     return drawn.picture.axes[0].lines
 
 
