@@ -14,8 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpmcmc import Barker, GaussianBarker, MinibatchBarker, Posterior
-from dpmcmc.acceptance import Acceptance
+from dpmcmc import Posterior
 from dpmcmc.posterior.summary import arviz
 from dpmcmc.proposals import Custom, Mixture
 from reproduction.drawing import (
@@ -35,7 +34,7 @@ from reproduction.paper_mixture import (
     mixture_model,
     simulate,
 )
-from reproduction.sampler_calls import seeded_chains
+from reproduction.sampler_calls import EXACT, GAUSSIAN, Test, minibatch, seeded_chains
 from reproduction.tempered_grid import Moments, tempered_grid
 
 __all__ = [
@@ -74,7 +73,7 @@ class ChainPlan:
         Moves go with N₀ to this power: −½ as the posterior's width, −1 as the clip.
     """
 
-    test: Acceptance
+    test: Test
     steps: int
     walk: tuple[float, float]
     power: float
@@ -90,9 +89,9 @@ class ChainPlan:
 
 
 CHAINS: Mapping[str, ChainPlan] = {
-    "exact": ChainPlan(Barker(), 6000, (0.5, 2.0), -0.5),
-    "Gaussian": ChainPlan(GaussianBarker(), 6000, (0.5, 2.0), -0.5),
-    "minibatch": ChainPlan(MinibatchBarker(BATCH), 50_000, (0.07, 0.28), -1.0),
+    "exact": ChainPlan(EXACT, 6000, (0.5, 2.0), -0.5),
+    "Gaussian": ChainPlan(GAUSSIAN, 6000, (0.5, 2.0), -0.5),
+    "minibatch": ChainPlan(minibatch(BATCH), 50_000, (0.07, 0.28), -1.0),
 }
 """The exact test and the Gaussian one on all records, and the paper's on a batch."""
 

@@ -52,8 +52,7 @@ def figure_4(experiment: Experiment) -> FigureResult:
             seconds[method].append((time.perf_counter() - begun) / len(fits))
             found[method].append([fit.sup_error() for fit in fits])
     mixtures = np.array(found["mixture"])
-    ddof = min(1, sizes.fits - 1)  # one fit has no spread
-    spread = mixtures.std(axis=1, ddof=ddof) / sizes.fits**0.5
+    spread = mixtures.std(axis=1, ddof=1) / sizes.fits**0.5
     errors = {method: np.mean(each, axis=1).tolist() for method, each in found.items()}
     numbers: Numbers = {
         "C": list(sizes.variances),

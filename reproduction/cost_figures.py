@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from dp_accounting.dp_event import DpEvent
 
-from dpmcmc import MinibatchBarker
 from dpmcmc.posterior.statement import round_up
 from reproduction.drawing import (
     COLOURS,
@@ -17,7 +16,7 @@ from reproduction.drawing import (
     panels,
 )
 from reproduction.paper_chains import Experiment
-from reproduction.sampler_calls import bit_of, epsilons
+from reproduction.sampler_calls import bit_of, epsilons, minibatch
 
 __all__ = ["figure_1a", "figure_1b"]
 
@@ -35,7 +34,7 @@ def figure_1a(experiment: Experiment) -> FigureResult:
     sizes = experiment.sizes
     chains = {
         label: [
-            (bit_of(MinibatchBarker(round(q * n)), n, sizes.tempered), _STEPS)
+            (bit_of(minibatch(round(q * n)), n, sizes.tempered), _STEPS)
             for q in sizes.fractions
         ]
         for label, n in _SIZES.items()
@@ -50,7 +49,7 @@ def figure_1b(experiment: Experiment) -> FigureResult:
     """ε against the number of steps, for several batches."""
     sizes = experiment.sizes
     bits = {
-        label: bit_of(MinibatchBarker(b), round(b / _FRACTION), sizes.tempered)
+        label: bit_of(minibatch(b), round(b / _FRACTION), sizes.tempered)
         for label, b in _BATCHES.items()
     }
     chains = {

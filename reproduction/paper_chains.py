@@ -10,12 +10,15 @@ from typing import Any, TypeVar
 import numpy as np
 from tqdm.auto import tqdm
 
-from dpmcmc import Barker, MinibatchBarker, Model, Posterior, RandomWalk
+from dpmcmc import Model, Posterior, RandomWalk
 from reproduction.paper_mixture import TRUTH, mixture_model, simulate
 from reproduction.sampler_calls import (
+    EXACT,
     PRIVATE_FIT,
+    Test,
     bit_of,
     epsilons,
+    minibatch,
     private_chain,
     seeded_chains,
 )
@@ -89,7 +92,7 @@ class Sizes:
 
     def epsilons(self, steps: int) -> tuple[float, float]:
         """The paper's ε and the certified one, of one private chain of ``steps``."""
-        bit = bit_of(MinibatchBarker(self.batch), self.records, self.tempered)
+        bit = bit_of(minibatch(self.batch), self.records, self.tempered)
         return epsilons(bit, steps, self.delta)
 
 
@@ -146,12 +149,12 @@ class Experiment:
     @cached_property
     def exact(self) -> Posterior:
         """Figure 2a: the tempered chain without privacy, on all records."""
-        return self._seeded(Barker(), _EXACT_SEED)
+        return self._seeded(EXACT, _EXACT_SEED)
 
     @cached_property
     def seita(self) -> Posterior:
         """The baseline of Seita et al.: batches and C = 1, without privacy."""
-        return self._seeded(MinibatchBarker(self.sizes.batch, 1.0), _SEITA_SEED)
+        return self._seeded(minibatch(self.sizes.batch, 1.0), _SEITA_SEED)
 
     @cached_property
     def private(self) -> Posterior:
@@ -159,7 +162,7 @@ class Experiment:
         return private_chain(
             self.model,
             self.records,
-            MinibatchBarker(self.sizes.batch),
+            minibatch(self.sizes.batch),
             tempering=self.sizes.tempered,
             proposal=self.sizes.walk,
             steps=self.sizes.steps,
@@ -175,11 +178,11 @@ class Experiment:
         They are drawn at once and repeatably, so they are not private: the records
         are simulated, and the figure shows what one private run would cost.
         """
-        test = MinibatchBarker(self.sizes.batch)
+        test = minibatch(self.sizes.batch)
         return self._seeded(test, _RUNS_SEED, self.sizes.runs, PRIVATE_FIT)
 
     def _seeded(
-        self, test: Any, seed: int, chains: int = 1, start: Any = None
+        self, test: Test, seed: int, chains: int = 1, start: Any = None
     ) -> Posterior:
         return seeded_chains(
             self.model,

@@ -1,27 +1,60 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""Every call of the package's sampler and accountants, in one place."""
+"""Every use of the package's sampler, tests and accountants, in one place."""
 
 from typing import Any
 
 from dp_accounting.dp_event import DpEvent, SelfComposedDpEvent
 
-from dpmcmc import Model, Posterior, Variational, sample, sample_not_private
+from dpmcmc import (
+    Barker,
+    GaussianBarker,
+    MinibatchBarker,
+    Model,
+    Posterior,
+    Variational,
+    sample,
+    sample_not_private,
+)
 from dpmcmc.acceptance import Acceptance, Setting
 from dpmcmc.accounting import certify_epsilon
 from dpmcmc.accounting.paper import paper_epsilon
 from dpmcmc.proposals import Proposal
 
-__all__ = ["PRIVATE_FIT", "bit_of", "epsilons", "private_chain", "seeded_chains"]
+__all__ = [
+    "EXACT",
+    "GAUSSIAN",
+    "PRIVATE_FIT",
+    "Test",
+    "bit_of",
+    "epsilons",
+    "minibatch",
+    "private_chain",
+    "seeded_chains",
+]
+
+Test = Acceptance
+"""How a step is decided."""
+
+EXACT: Test = Barker()
+"""Barker's test on all records."""
+
+GAUSSIAN: Test = GaussianBarker()
+"""The paper's test on all records (§3.1)."""
 
 PRIVATE_FIT = Variational(epsilon=0.21, delta=1e-6)
 """Private variational inference with the paper's budget: where its chains start."""
 
 
+def minibatch(batch: int, variance: float = 2.0) -> Test:
+    """The paper's test on a batch (§3.2), with C = ``variance``."""
+    return MinibatchBarker(batch, variance)
+
+
 def private_chain(
     model: Model,
     records: Any,
-    test: Acceptance,
+    test: Test,
     *,
     tempering: float,
     proposal: Proposal,
@@ -47,7 +80,7 @@ def private_chain(
 def seeded_chains(
     model: Model,
     records: Any,
-    test: Acceptance,
+    test: Test,
     *,
     tempering: float,
     proposal: Proposal,
@@ -74,7 +107,7 @@ def seeded_chains(
     )
 
 
-def bit_of(test: Acceptance, records: int, tempering: float) -> DpEvent:
+def bit_of(test: Test, records: int, tempering: float) -> DpEvent:
     """What one step of a test releases."""
     setting = Setting(records, tempering, clip=None)
     return test.event(setting, test.mechanism(setting))
