@@ -193,13 +193,11 @@ def figure_agreement(experiment: Experiment) -> FigureResult:
         for place, (test, errors) in enumerate(of_tests.items()):
             at = np.arange(len(errors)) + 0.2 * (place - 1)
             style = {"color": COLOURS[place], "fmt": "o", "capsize": 3, "label": test}
-            each = list(errors.values())
+            of = list(errors.values())
             row[0].errorbar(
-                at, [e.mean for e in each], [e.mean_error for e in each], **style
+                at, [e.mean for e in of], [e.mean_error for e in of], **style
             )
-            row[1].errorbar(
-                at, [e.sd for e in each], [e.sd_error for e in each], **style
-            )
+            row[1].errorbar(at, [e.sd for e in of], [e.sd_error for e in of], **style)
             for axes, truth in zip(row, (0, 1), strict=True):
                 axes.axhline(truth, color="black", linewidth=1)
                 axes.set_xticks(range(len(errors)), list(errors))
@@ -210,17 +208,22 @@ def figure_agreement(experiment: Experiment) -> FigureResult:
     noted = []
     for level, of_tests in found.items():
         for test, errors in of_tests.items():
-            for name, of in errors.items():
-                for field, value in vars(of).items():
+            for name, each in errors.items():
+                for field, value in vars(each).items():
                     numbers.setdefault(f"{test}, {name}, {field}", []).append(value)
-                noted.append(
-                    Noted(
-                        f"error of {name}, N₀ = {level:g}, {test} test, NOT PRIVATE",
-                        f"mean {of.mean:+.3f} ± {of.mean_error:.3f} posterior sd",
-                        f"sd ratio {of.sd:.3f} ± {of.sd_error:.3f}",
-                    )
-                )
+            noted.append(_largest(errors, f"N₀ = {level:g}, {test} test"))
     return FigureResult(figure, numbers, noted)
+
+
+def _largest(errors: Mapping[str, Estimate], title: str) -> Noted:
+    """The largest errors over the quantities, of a mean and of an sd."""
+    mean = max(errors, key=lambda name: abs(errors[name].mean))
+    sd = max(errors, key=lambda name: abs(errors[name].sd - 1))
+    return Noted(
+        f"largest error of a mean, in posterior sd; {title}, NOT PRIVATE",
+        f"{errors[mean].mean:+.3f} ± {errors[mean].mean_error:.3f} ({mean})",
+        f"ratio of sds {errors[sd].sd:.3f} ± {errors[sd].sd_error:.3f} ({sd})",
+    )
 
 
 def _errors(experiment: Experiment, tempered: float) -> dict[str, dict[str, Estimate]]:

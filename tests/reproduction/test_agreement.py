@@ -133,7 +133,7 @@ def test_the_figure_shows_every_test_and_quantity(
     draw: Callable[[str], FigureResult],
 ) -> None:
     drawn = draw("agreement")
-    assert len(drawn.noted) == len(CHAINS) * 4
+    assert len(drawn.noted) == len(CHAINS)
     for axes, field in zip(drawn.picture.axes, ("mean", "sd"), strict=True):
         for test, line in zip(CHAINS, axes.containers, strict=True):
             shown = line.lines[0].get_ydata()
