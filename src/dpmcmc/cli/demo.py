@@ -108,7 +108,7 @@ def demonstrate(count: int, out: Path, reference_steps: int = 8000) -> None:
     )
 
 
-def _side_by_side(private: dpmcmc.Posterior, reference: dpmcmc.Posterior) -> str:
+def _side_by_side(private: "dpmcmc.Posterior", reference: "dpmcmc.Posterior") -> str:
     """Both posteriors in a table, with the error of the private means."""
     lines = [
         f"{'':<6}{private.statement.label:^34}{reference.statement.label:^34}",
