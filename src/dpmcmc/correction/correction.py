@@ -32,6 +32,8 @@ Floats = NDArray[np.float64]
 class Correction:
     """A distribution of V_cor with N(0, C) + V_cor ≈ Logistic(0, 1).
 
+    `Correction.symmetric` builds one from half of its components.
+
     Attributes
     ----------
     variance
@@ -42,10 +44,6 @@ class Correction:
         The standard deviation of each component; 0 means an atom.
     weights
         The weight of each component, above 0; ``math.fsum(weights)`` is exactly 1.
-
-    See Also
-    --------
-    Correction.symmetric : build one from half of its components.
     """
 
     variance: float
