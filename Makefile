@@ -20,7 +20,7 @@ help:
 demo: $(READY)
 	@$(BIN)/python -m dpmcmc.cli demo
 
-# FULL=1 for the paper's sizes, about an hour; FIGURES="2 3" for some of them.
+# FULL=1 for the paper's sizes, about half an hour; FIGURES="2 3" for some of them.
 FIGURES ?= all
 reproduce: $(READY)
 	@$(BIN)/python -m reproduction $(FIGURES) $(if $(FULL),--full)

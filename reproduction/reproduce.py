@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help=f"{', '.join(FIGURES)}, or all (the default)",
     )
     parser.add_argument(
-        "--full", action="store_true", help="the paper's sizes: about an hour"
+        "--full", action="store_true", help="the paper's sizes: about half an hour"
     )
     parser.add_argument("--out", type=Path, default=Path("build/reproduction"))
     chosen = parser.parse_args(arguments)
