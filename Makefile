@@ -5,10 +5,11 @@ BIN := .venv/bin
 READY := .venv/.ready
 DOCS_READY := .venv/.docs-ready
 
-.PHONY: help demo test test-slow coverage lint types rooms check bench docs proofs clean
+.PHONY: help demo reproduce test test-slow coverage lint types rooms check bench docs proofs clean
 
 help:
 	@echo "make demo       draw the paper's posterior privately, beside one that is not"
+	@echo "make reproduce  draw the paper's figures, in minutes; FULL=1: at the paper's sizes"
 	@echo "make test       run the tests"
 	@echo "make test-slow  run the tests that take minutes"
 	@echo "make coverage   run the tests, and say which lines they miss"
@@ -17,7 +18,12 @@ help:
 	@echo "make bench      measure speed against stated peers"
 
 demo: $(READY)
-	@$(BIN)/python -m dpmcmc.experiments.demo
+	@$(BIN)/python -m dpmcmc.cli demo
+
+# FULL=1 for the paper's sizes, about half an hour; FIGURES="2 3" for some of them.
+FIGURES ?= all
+reproduce: $(READY)
+	@$(BIN)/python -m reproduction $(FIGURES) $(if $(FULL),--full)
 
 # Tapes of tests are keyed by this: with another one private runs draw otherwise.
 TAPE_SEED ?= 0
@@ -55,7 +61,7 @@ proofs: $(READY)
 	@$(BIN)/python docs/proofs/sign.py
 
 clean:
-	rm -rf .venv build demo-output reproduction .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf .venv build demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 
 $(READY): pyproject.toml constraints.txt
 	@command -v $(PYTHON) >/dev/null || { \

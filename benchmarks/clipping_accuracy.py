@@ -24,9 +24,7 @@ from typing import Any
 
 import numpy as np
 from _accuracy import grouped, keep, lines, middle, span
-from _problems import mixture_of_three, poisson
-
-from dpmcmc.experiments.clipped_chains import (
+from _clipped_chains import (
     Problem,
     affordable,
     at_mode,
@@ -37,6 +35,8 @@ from dpmcmc.experiments.clipped_chains import (
     reference,
     student_problem,
 )
+from _problems import mixture_of_three, poisson
+
 from dpmcmc.influence.choices import (
     Clipping,
     ConditionalCentring,

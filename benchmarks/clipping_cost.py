@@ -10,9 +10,7 @@ import argparse
 from collections.abc import Callable, Mapping
 
 import jax
-from _rounds import Rounds
-
-from dpmcmc.experiments.clipped_chains import (
+from _clipped_chains import (
     Problem,
     clipped_test,
     linear_problem,
@@ -20,6 +18,8 @@ from dpmcmc.experiments.clipped_chains import (
     mixture_problem,
     running_chains,
 )
+from _rounds import Rounds
+
 from dpmcmc.influence.choices import (
     Clipping,
     ConditionalCentring,

@@ -15,29 +15,23 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 import numpy as np
+from _problems import Problem, mixture
 from _rounds import Rounds
 
-from dpmcmc.experiments.mixture import (
-    TRUTH,
-    mixture_model,
-    posterior_covariance,
-    simulate_mixture,
-)
 from dpmcmc.private import Chains, FullData, Grid, Records, Tape
 from dpmcmc.proposals import RandomWalk
 
 CLIP = 0.006
+SCALE = 1e-3
 STEPS = 50
 
 
-def private_step(records: np.ndarray, chains: int) -> Callable[[], None]:
-    model = mixture_model(TRUTH)
-    start = {name: jnp.float32(value) for name, value in TRUTH.items()}
-    covariance = posterior_covariance(TRUTH, len(records), np.random.default_rng(0))
+def private_step(problem: Problem, chains: int) -> Callable[[], None]:
+    start = {"mean": jnp.float32(0.0), "gap": jnp.float32(1.0)}
     run = Chains(
-        model,
-        Records(records),
-        RandomWalk(0.16 * covariance).fit(start),
+        problem.model,
+        Records(problem.records),
+        RandomWalk(SCALE).fit(start),
         FullData(Grid(CLIP)),
         Tape.fresh(),
         start=jax.tree.map(lambda leaf: jnp.stack([leaf] * chains), start),
@@ -48,15 +42,15 @@ def private_step(records: np.ndarray, chains: int) -> Callable[[], None]:
     return lambda: jax.block_until_ready(run.advance(STEPS))
 
 
-def bare_evaluation(records: np.ndarray) -> Callable[[], None]:
-    model = mixture_model(TRUTH)
-    placed = jnp.asarray(records)
+def bare_evaluation(problem: Problem) -> Callable[[], None]:
+    placed = jax.tree.map(jnp.asarray, problem.records)
 
     @jax.jit
-    def totals(gap: jax.Array, records: jax.Array) -> jax.Array:
+    def totals(gap: jax.Array, records: dict[str, jax.Array]) -> jax.Array:
         def evaluate(step: int, sum_: jax.Array) -> jax.Array:
             theta = {"mean": 1e-3 * step, "gap": gap}
-            each = jax.vmap(model.log_likelihood, in_axes=(None, 0))(theta, records)
+            likelihoods = jax.vmap(problem.model.log_likelihood, in_axes=(None, 0))
+            each = likelihoods(theta, records)
             return sum_ + jnp.sum(each)
 
         return jax.lax.fori_loop(0, STEPS, evaluate, jnp.float32(0))
@@ -79,7 +73,7 @@ def numpy_step(records: np.ndarray) -> Callable[[], None]:
 
     def run() -> None:
         theta = state["theta"]
-        proposed = theta + np.float32(1e-3) * generator.standard_normal(2, np.float32)
+        proposed = theta + np.float32(SCALE) * generator.standard_normal(2, np.float32)
         cache = log_likelihood(proposed)
         ratios = np.nan_to_num(cache - state["cache"], nan=0.0)
         steps = np.rint(np.clip(ratios, -CLIP, CLIP) * (2**20 / CLIP)).astype(np.int64)
@@ -95,12 +89,12 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=15)
     options = parser.parse_args()
-    records = simulate_mixture(TRUTH, options.records, np.random.default_rng(1))
+    problem = mixture(options.records, seed=1)
     contenders = {
-        "bare jitted log-likelihood (floor)": (bare_evaluation(records), STEPS),
-        "private step, 1 chain": (private_step(records, 1), STEPS),
-        "private step, 4 chains, each": (private_step(records, 4), 4 * STEPS),
-        "NumPy loop, same step": (numpy_step(records), 1),
+        "bare jitted log-likelihood (floor)": (bare_evaluation(problem), STEPS),
+        "private step, 1 chain": (private_step(problem, 1), STEPS),
+        "private step, 4 chains, each": (private_step(problem, 4), 4 * STEPS),
+        "NumPy loop, same step": (numpy_step(problem.records["x"]), 1),
     }
     measured = Rounds(contenders, options.rounds)
     floor, ours, _, loop = contenders

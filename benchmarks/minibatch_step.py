@@ -17,19 +17,21 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 import numpy as np
+from _problems import mixture
 from _rounds import Rounds
 from jax.scipy.special import ndtr
 from scipy.stats import norm
 
 from dpmcmc.acceptance import MinibatchBarker, Setting
 from dpmcmc.correction import correction_for
-from dpmcmc.experiments.mixture import TRUTH, mixture_model, simulate_mixture
+from dpmcmc.models import two_component_mixture
 from dpmcmc.private import Chains, Records, Tape
 from dpmcmc.proposals import RandomWalk
 
 BATCH, TEMPERED, SCALE = 1000, 100.0, 0.1
 CHUNK = 2000
-MODEL = mixture_model(TRUTH)
+MODEL = two_component_mixture((-100.0, 100.0))
+TRUTH = {"mean": 0.0, "gap": 1.0}
 FITTED = correction_for(2.0)
 
 
@@ -42,7 +44,7 @@ def private_steps(
     chunk = max(CHUNK // chains, 50)
     run = Chains(
         MODEL,
-        Records(records),
+        Records({"x": records}),
         RandomWalk(SCALE).fit(start),
         MinibatchBarker(BATCH, replacement=replacement).mechanism(setting),
         Tape.fresh(),
@@ -77,7 +79,7 @@ def floor_steps(records: np.ndarray) -> tuple[Callable[[], None], int]:
         batch = jax.lax.dynamic_slice(placed, (start,), (BATCH,))
         moved = jax.tree.map(lambda leaf: leaf + jnp.float32(1e-3), theta)
         with jax.enable_x64(False):
-            ratios = each(moved, batch) - each(theta, batch)
+            ratios = each(moved, {"x": batch}) - each(theta, {"x": batch})
         scaled = jnp.clip(ratios * jnp.float32(unit * 2**20), -(2**20), 2**20)
         whole = jnp.round(scaled).astype(jnp.int32).astype(jnp.int64)
         zero = jnp.zeros((), jnp.int64)
@@ -147,7 +149,7 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=9)
     options = parser.parse_args()
-    records = simulate_mixture(TRUTH, options.records, np.random.default_rng(1))
+    records = mixture(options.records, seed=1).records["x"]
     contenders = {
         "floor: same arithmetic, no randomness": floor_steps(records),
         "minibatch step, 1 chain": private_steps(records, 1),

@@ -49,3 +49,23 @@ def test_no_python_at_all_is_said(tmp_path: Path) -> None:
     result = run_make(tmp_path, "demo", "no-such-python")
     assert result.returncode != 0
     assert "there is no 'no-such-python' here" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ([], ["all"]),
+        (["FULL=1"], ["all", "--full"]),
+        (["FIGURES=2 3"], ["2", "3"]),
+    ],
+)
+def test_figures_are_quick_unless_asked(settings: list[str], words: list[str]) -> None:
+    said = subprocess.run(
+        ["make", "--dry-run", "--always-make", "reproduce", *settings],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    *_, last = said.stdout.splitlines()
+    assert last.split()[1:] == ["-m", "reproduction", *words]

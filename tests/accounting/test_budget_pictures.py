@@ -8,38 +8,8 @@ from pathlib import Path
 import pytest
 
 from dpmcmc.errors import InputError
-from dpmcmc.experiments import budget_figures
 from dpmcmc.planning import plan
 from dpmcmc.report.budgets import Line, plot_lines, plot_plan
-
-
-def test_figure_1a_by_the_paper_and_certified():
-    lines = budget_figures.figure_1a(shares=(1e-3, 1e-2))
-    assert [line.certified for line in lines] == [False, True] * 3
-    for paper, certified in zip(lines[::2], lines[1::2], strict=True):
-        assert paper.group == certified.group
-        for (q, loose), (same, tight) in zip(
-            paper.points, certified.points, strict=True
-        ):
-            assert q == same
-            assert tight < loose / 20
-    # Certified costs fall with the number of records; the paper's hardly do.
-    assert lines[1].points[1][1] > 3 * lines[3].points[1][1]
-    assert lines[2].points[1][1] == pytest.approx(lines[4].points[1][1], rel=0.05)
-
-
-def test_figure_1b_by_the_paper_and_certified():
-    lines = budget_figures.figure_1b(counts=(1000, 20000))
-    assert lines[2].points[1] == (20000, pytest.approx(1.00042, rel=1e-5))
-    assert lines[3].points[1][1] <= 0.0204
-    for line in lines:
-        assert line.points[0][1] <= line.points[1][1]
-
-
-@pytest.mark.slow
-def test_both_figures_are_drawn(tmp_path):
-    for path in budget_figures.draw(tmp_path / "figures"):
-        assert path.read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_picture_shows_its_curves():

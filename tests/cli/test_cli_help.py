@@ -19,7 +19,6 @@ COMMANDS = [
     "sample",
     "report",
     "ledger",
-    "reproduce",
     "completion",
 ]
 ACTIONS = ["register", "show", "verify", "release", "spenders"]
@@ -46,6 +45,20 @@ def test_the_first_help_names_all_commands_and_exit_codes(
     for word in (*COMMANDS, "Exit codes: 0, done;", "130, interrupted"):
         assert word in said.out
     assert max(map(len, said.out.splitlines())) <= 90
+
+
+@pytest.mark.parametrize("words", ["--help", "demo --help"])
+def test_help_loads_nothing_slow(words: str) -> None:
+    code = (
+        "import contextlib, sys, dpmcmc.cli\n"
+        "with contextlib.suppress(SystemExit):\n"
+        f"    dpmcmc.cli.main({words.split()})\n"
+        "print('LOADED', *{'jax', 'matplotlib', 'numpy'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "LOADED"
 
 
 @pytest.mark.parametrize("words", ["", "sing", "ledger", "sample", "plan --records x"])

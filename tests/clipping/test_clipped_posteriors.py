@@ -9,7 +9,7 @@ that 1.4 is exceeded by one of five coordinates once in 3,000 sets of records.
 
 import pytest
 
-from dpmcmc.experiments.clipped_chains import (
+from benchmarks._clipped_chains import (
     affordable,
     compare,
     logistic_problem,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from dpmcmc.correction import symmetric_mixture
+from dpmcmc.correction import Correction
 from dpmcmc.correction.sup_error import _interval, bracket_sup_error, error_at
 
 
@@ -28,11 +28,9 @@ def parts(mixture, variance):
 )
 def test_a_dense_grid_finds_nothing_above_the_bracket(components, variance):
     centres, widths, weights = map(np.array, zip(*components, strict=True))
-    law = parts(
-        symmetric_mixture(variance, centres, widths, weights, "by hand"), variance
-    )
-    bracket = bracket_sup_error(*law)
-    dense = np.abs(error_at(np.linspace(0, 50, 50_001), *law)).max()
+    mixture = parts(Correction.symmetric(variance, centres, widths, weights), variance)
+    bracket = bracket_sup_error(*mixture)
+    dense = np.abs(error_at(np.linspace(0, 50, 50_001), *mixture)).max()
     # Between points 10⁻³ apart the error curves by at most 0.25/C + 0.1.
     missed = (1e-3) ** 2 / 8 * (0.25 / variance + 0.1)
     assert dense <= bracket.upper
@@ -67,11 +65,11 @@ def test_the_stated_bounds_on_fourth_derivatives_hold():
 
 
 def test_the_curvature_used_is_that_of_the_error():
-    law = (np.array([-1.0, 0.0, 1.0]), np.array([1.0, 1.2, 1.0]), np.full(3, 1 / 3))
+    mixture = (np.array([-1.0, 0.0, 1.0]), np.array([1.0, 1.2, 1.0]), np.full(3, 1 / 3))
     y, step = np.linspace(0, 6, 13), 1e-3
-    around = [error_at(y + k * step, *law) for k in (-2, -1, 0, 1, 2)]
+    around = [error_at(y + k * step, *mixture) for k in (-2, -1, 0, 1, 2)]
     second = (around[3] - 2 * around[2] + around[1]) / step**2
     third = (around[4] - 2 * around[3] + 2 * around[1] - around[0]) / (2 * step**3)
-    _, bend = _interval(y, 0.5, *law)
-    # Differences are off by step² times a higher derivative, and rounding / step³.
+    _, bend = _interval(y, 0.5, *mixture)
+    # Differences err by step² times a higher derivative, and rounding / step³.
     assert bend == pytest.approx(np.abs(second) + 0.5 * np.abs(third), abs=1e-5)

@@ -19,7 +19,7 @@ EXECUTED = [
 ]
 
 # Rooms that users do not import from; the boundary's claims are on a page of their own.
-INNER = {"cli", "experiments", "private"}
+INNER = {"cli", "private"}
 
 
 def listed() -> set[Path]:

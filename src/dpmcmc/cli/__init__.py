@@ -15,7 +15,6 @@ from dpmcmc.cli.ledger import add as add_ledger
 from dpmcmc.cli.plan import add as add_plan
 from dpmcmc.cli.rehearse import add as add_rehearse
 from dpmcmc.cli.report import add as add_report
-from dpmcmc.cli.reproduce import add as add_reproduce
 from dpmcmc.cli.sample import add as add_sample
 from dpmcmc.errors import InputError
 
@@ -82,7 +81,6 @@ def parser() -> argparse.ArgumentParser:
         add_sample,
         add_report,
         add_ledger,
-        add_reproduce,
     ):
         add(commands)
     add_completion(commands, parser)

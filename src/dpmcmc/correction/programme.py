@@ -4,8 +4,8 @@
 
 For atoms at given places the largest error of the cdf is the greatest of linear
 functions of the weights, so the best weights solve a linear programme. Any symmetric
-law is a mixture of symmetric pairs of atoms, so a dense grid of atoms comes close to
-the best correction there is. Three steps:
+distribution is a mixture of symmetric pairs of atoms, so a dense grid of atoms comes
+close to the best correction there is. Three steps:
 
 1. The programme on a grid of atoms. Its error may be as small as 10⁻¹⁰, below the
    tolerance of a solver, so the programme is solved again for the change of the weights
@@ -17,7 +17,8 @@ the best correction there is. Three steps:
    The first step is then repeated with these atoms and the grid, as long as it gains.
 
 Below C = ½ no programme is needed: V_cor of C = ½ plus a normal of variance ½ − C is a
-correction for C with the same law of the sum, hence the same sup-error, about 10⁻¹¹.
+correction for C with the same sum in distribution, hence the same sup-error, about
+10⁻¹¹.
 """
 
 import math
@@ -27,13 +28,9 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.special import expit, ndtr
 
-from dpmcmc.correction.distribution import Correction
-from dpmcmc.correction.limits import require_variance
-from dpmcmc.correction.symmetric import symmetric_mixture
+from dpmcmc.correction.correction import Correction, require_variance
 
-__all__ = ["METHOD", "linear_programme"]
-
-METHOD = "linear_programme"
+__all__ = ["linear_programme"]
 
 _LEAST_SOLVED = 0.5
 """Smallest C with a programme of its own."""
@@ -72,11 +69,11 @@ def linear_programme(variance: float) -> Correction:
     solved = max(target, _LEAST_SOLVED)
     places, weights = _least_fit(math.sqrt(solved))
     widths = np.full_like(places, math.sqrt(solved - target))
-    return symmetric_mixture(target, places, widths, weights, METHOD)
+    return Correction.symmetric(target, places, widths, weights)
 
 
 def _least_fit(scale: float) -> tuple[Floats, Floats]:
-    """Choose atoms from a grid, move them, and offer the grid again, until it is vain.
+    """Choose atoms from a grid, move them, and offer the grid again while that gains.
 
     Moving alone can end where an atom is missing; the programme then takes one.
     """

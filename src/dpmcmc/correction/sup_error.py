@@ -4,7 +4,7 @@
 
 The error E(y) = Σ p_k Φ((m_k − y)/s_k) − σ(−y) is odd in y for a symmetric mixture, so
 y ≥ 0 suffices. On an interval with midpoint c and half-length r, linear interpolation
-of the end values is off by at most (r²/2) sup|E″|, and
+of the end values has an error of at most (r²/2) sup|E″|, and
 sup|E″| ≤ |E″(c)| + r |E‴(c)| + (r²/2) M, where M bounds |E⁗|: |Φ⁗| < 0.551 and
 |σ⁗| < 0.13 give M = 0.551 / min s⁴ + 0.13. Beyond the last point both tails lie between
 0 and their values there, so |E| is at most the larger one. Intervals are halved until
@@ -42,7 +42,7 @@ class Bracket(NamedTuple):
 
 
 def error_at(y: Floats, centres: Floats, scales: Floats, weights: Floats) -> Floats:
-    """Difference of the upper tails of the mixture and the logistic law."""
+    """Difference of the upper tails of the mixture and the logistic distribution."""
     return ndtr((centres - y[:, None]) / scales) @ weights - expit(-y)
 
 
