@@ -216,7 +216,7 @@ def _stages(statement: Statement) -> Html:
     for stage in statement.stages:
         words = "read no record, and cost nothing"
         if stage.fraction > 0:
-            words = f"{stage.fraction:.1%} of the cost"
+            words = f"{_percent(stage.fraction)} of the cost"
         cost = [bar([("spent", stage.fraction)], words), fill(" $words", words=words)]
         shown = Html("".join(cost) * statement.is_private)
         rows.append((stage.name, stage.sentence, shown))
@@ -225,14 +225,14 @@ def _stages(statement: Statement) -> Html:
 
 def _budget(budget: Budget) -> Html:
     parts = {"spent": budget.spent, "reserved": budget.reserved, "left": budget.left}
-    words = {name: f"{fraction:.1%}" for name, fraction in parts.items()}
+    words = {name: _percent(fraction) for name, fraction in parts.items()}
     rows = [
         (
             one.run + " (this report)" * (one.run == budget.this_run),
             one.analyst,
             one.purpose,
             one.when,
-            f"{one.fraction:.1%}",
+            _percent(one.fraction),
         )
         for one in budget.entries
     ]
@@ -246,6 +246,10 @@ def _budget(budget: Budget) -> Html:
         entries=table("Runs on this data set", head, rows, "texts") if rows else "",
         **words,
     )
+
+
+def _percent(fraction: float) -> str:
+    return f"{100 * fraction:.4g}%"
 
 
 def _interval(one: Coordinate, row: Row) -> str:

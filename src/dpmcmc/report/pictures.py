@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pictures of posteriors: densities and traces, with the guarantee above them.
 
-Whatever the draws are, there is a picture: values that are infinite or no numbers are
-left out, and the picture says so.
+There is always a picture: values that are infinite or not numbers are left out, and the
+picture says so.
 """
 
 import re
@@ -34,9 +34,8 @@ COLOURS = (
 )  # fmt: skip
 """Colours of Okabe and Ito, told apart by readers with any colour vision."""
 
-MOST_CHAINS = len(COLOURS)
 _ALARM, _INK, _POOLED = "#B00020", "#333333", "#8A939C"
-MOST_ROWS = 12
+MOST_CHAINS, MOST_ROWS = len(COLOURS), 12
 _MOST_POSTERIORS, _LONGEST = 4, 66
 _MOST_BARS = 30
 """A discrete parameter with more values is drawn as a density."""
@@ -163,11 +162,11 @@ def remark(draws: np.ndarray) -> str:
     shown = _finite(draws)
     if not shown.size:
         return "No draw is a finite number."
-    missing = draws.size - shown.size
-    same = f"Every draw is {shown[0]:.5g}. " if np.ptp(shown) == 0 else ""
-    return same + (
-        f"{missing:,} of {draws.size:,} draws are not finite." if missing else ""
-    )
+    words = [f"Every draw is {shown[0]:.5g}."] if np.ptp(shown) == 0 else []
+    if shown.size < draws.size:
+        missing = draws.size - shown.size
+        words.append(f"{missing:,} of {draws.size:,} draws are not finite.")
+    return " ".join(words)
 
 
 def cut(title: str, longest: int) -> str:
@@ -244,26 +243,25 @@ def _draw_density(
     if not pooled.size:
         axes.set_xticks([])
         return
-    values, width = np.unique(pooled), np.ptp(pooled)
+    values = np.unique(pooled)
     together = _POOLED if len(draws) > 1 else colours[0]
     each = [(_finite(chain), line) for chain, line in zip(draws, colours, strict=False)]
-    axes.locator_params(axis="x", nbins=4, integer=is_discrete)
+    axes.locator_params(axis="x", nbins=4, integer=is_discrete, min_n_ticks=1)
     if is_discrete and len(values) <= _MOST_BARS:
         axes.bar(values, _frequencies(pooled, values), color=together, alpha=0.35)
         for own, colour in each:
             axes.plot(values, _frequencies(own, values), "_", color=colour, mew=1.6)
-        axes.set_xlim(values[0] - 1, values[-1] + 1)
         return
     top = axes.get_ylim()[1] if axes.lines else 0.0
-    if width > 0:
-        grid, height = _density(pooled, width)
+    if len(values) > 1:
+        grid, height = _density(pooled)
         axes.fill_between(grid, height, color=together, alpha=0.25, lw=0)
         top = max(top, 1.05 * height.max())
     for own, colour in each:
         if own.size and np.ptp(own) == 0:
             axes.axvline(own[0], color=colour, lw=1.3)
         elif own.size:
-            grid, height = _density(own, width)
+            grid, height = _density(own)
             axes.plot(grid, height, color=colour, lw=1.3)
             # A chain that hardly moved would make all others flat.
             top = max(top, min(1.05 * height.max(), 2 * top))
@@ -280,13 +278,13 @@ def _draw_trace(
     for chain, colour in zip(chains, colours, strict=False):
         shown = np.where(np.abs(chain) < _LARGEST, chain, np.nan)[kept]
         axes.plot(where, shown, color=colour, lw=0.7, marker="." if count < 3 else "")
-    axes.locator_params(axis="y", nbins=4, integer=is_discrete)
+    axes.locator_params(axis="y", nbins=4, integer=is_discrete, min_n_ticks=1)
     axes.set_xticks([0, 1], ["first draw", "last draw"])
     if not _finite(chains).size:
         axes.set_yticks([])
 
 
-def _density(values: np.ndarray, unit: float) -> tuple[np.ndarray, np.ndarray]:
+def _density(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """A smooth density of values that differ, from the smallest to the largest.
 
     It ends where they do: a scale shows no density below 0.
@@ -299,7 +297,7 @@ def _density(values: np.ndarray, unit: float) -> tuple[np.ndarray, np.ndarray]:
     # On the unit interval, so that no scale is too small or too large for it.
     scaled = (ordered[places.astype(int)] - low) / width
     grid = np.linspace(0, 1, _GRID)
-    return low + width * grid, gaussian_kde(scaled)(grid) * (unit / width)
+    return low + width * grid, gaussian_kde(scaled)(grid) / max(width, 1e-300)
 
 
 def _frequencies(draws: np.ndarray, values: np.ndarray) -> np.ndarray:
