@@ -54,7 +54,7 @@ class Browser:
         self._ask("POST", "/url", {"url": page.absolute().as_uri()})
 
     def resize(self, width: int, height: int) -> None:
-        """Make the page itself so wide and so high."""
+        """Make the page itself this wide and this high."""
         metrics = {
             "width": width,
             "height": height,
@@ -62,6 +62,12 @@ class Browser:
             "mobile": False,
         }
         self.command("Emulation.setDeviceMetricsOverride", metrics)
+
+    def emulate(self, *, scheme: str, media: str = "") -> None:
+        """Be read by someone who wants it light or dark, on a screen or on paper."""
+        feature = {"name": "prefers-color-scheme", "value": scheme}
+        settings = {"media": media, "features": [feature]}
+        self.command("Emulation.setEmulatedMedia", settings)
 
     def run(self, script: str) -> Any:
         """The value of a script, run in the page."""
@@ -107,7 +113,7 @@ class Browser:
 
 @contextmanager
 def browsing(log: Path) -> Iterator[Browser]:
-    """A browser that is closed at the end, whatever happens.
+    """A browser that is always closed at the end.
 
     The driver chooses a free port itself, and says which in its log.
     """

@@ -3,26 +3,42 @@
 """Posteriors made up from random numbers, for tests of what is shown of them."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from dpmcmc import Posterior, Statement
+from dpmcmc.posterior import Posterior, Statement
+from dpmcmc.posterior.statement import StageSummary, Verdict
 
+STAGES = (
+    StageSummary("scales", "noisy histograms of 3 columns.", 0.08),
+    StageSummary(
+        "sum",
+        "the sum over all 100,000 records of sufficient statistics (x and x²), each "
+        "record's norm-clipped to 3.5, with normal noise of sd 21.4 times that.",
+        0.62,
+        {"noise": 21.4, "bound": 3.5},
+    ),
+    StageSummary(
+        "chain",
+        "2,000 accept/reject decisions (2 chains of 1,000 steps), each decided on all "
+        "records, clipped to ±0.0125, by Barker's exact test.",
+        0.3,
+        {"chains": 2, "steps": 1000, "made": 1000},
+    ),
+    StageSummary("check", "compared with simulated records; no record is read."),
+)
 STATEMENT = Statement(
     epsilon=1.0,
     delta=1e-6,
     records=100_000,
-    chains=2,
-    steps=1000,
-    clip=0.0125,
-    decided="decided on all records, clipped to ±0.0125, by Barker's exact test",
+    stages=STAGES,
+    accountant="blocks (the best attack on blocks of decisions, composed)",
     tempered=100_000.0,
-    accountant="blocks (the best attack on blocks of bits, composed)",
-    not_private_because=(),
-    notes=(),
+    prepared=("age clamped to [0, 120]",),
+    verdict=Verdict("usable", "means are right to 0.1 posterior sd in a rehearsal."),
     version="0.1.0",
 )
 NOT_PRIVATE = replace(
@@ -32,6 +48,23 @@ NOT_PRIVATE = replace(
     accountant="none",
     not_private_because=("it was drawn by sample_not_private, outside any budget",),
 )
+
+
+def posterior_of(
+    draws: Mapping[str, np.ndarray], statement: Statement = STATEMENT, **changes: Any
+) -> Posterior:
+    """A posterior with these draws, whose chains may be changed."""
+    chains, length = next(iter(draws.values())).shape[:2]
+    fields: dict[str, Any] = {
+        "draws": draws,
+        "chain_draws": draws,
+        "accepted": np.random.default_rng(0).random((chains, length)) < 0.4,
+        "warmup_draws": {name: values[:, :0] for name, values in draws.items()},
+        "warmup_accepted": np.ones((chains, 0), dtype=bool),
+        "statement": statement,
+        "settings": {"proposal": "RandomWalk(scale=0.1)", "jax": "0.8.0"},
+    }
+    return Posterior(**{**fields, **changes})
 
 
 def made_up(
@@ -45,21 +78,11 @@ def made_up(
 ) -> Posterior:
     """Independent normal draws, but for a drift along each chain.
 
-    The chains are as long as ``shape`` says, after a third as much of warm-up.
+    Those that are aware of noise are twice as wide as the chain's own.
     """
     generator = np.random.default_rng(7)
-    chains, draws = shape
-    warm_up = draws // 3
-    along = drift * np.linspace(-1, 1, draws)
-    values = {name: generator.normal(size=shape) + along for name in names}
-    wider = {name: 2 * value for name, value in values.items()}
-    settings: dict[str, Any] = {
-        "draws": values,
-        "accepted": generator.random(shape) < 0.4,
-        "warmup_draws": {name: np.zeros((chains, warm_up)) for name in names},
-        "warmup_accepted": np.ones((chains, warm_up), dtype=bool),
-        "statement": replace(statement, chains=chains, steps=draws + warm_up),
-        "settings": {"proposal": "RandomWalk(scale=0.1)", "jax": "0.8.0"},
-        "noise_aware": wider if noise_aware else None,
-    }
-    return Posterior(**{**settings, **changes})
+    along = drift * np.linspace(-1, 1, shape[1])
+    own = {name: generator.normal(size=shape) + along for name in names}
+    wider = {name: 2 * value for name, value in own.items()}
+    draws = wider if noise_aware else own
+    return posterior_of(draws, statement, chain_draws=own, **changes)

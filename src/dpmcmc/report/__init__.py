@@ -1,8 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of posteriors and budgets, and the report of a run."""
+"""The report of a posterior, and pictures of posteriors and budgets."""
 
+from dpmcmc.report.budget import Budget, BudgetEntry, plot_budget
 from dpmcmc.report.page import write_report
-from dpmcmc.report.spending import Budget, Entry, Part, parts_of
+from dpmcmc.report.pictures import plot_posterior
 
-__all__ = ["Budget", "Entry", "Part", "parts_of", "write_report"]
+__all__ = ["Budget", "BudgetEntry", "plot_budget", "plot_posterior", "write_report"]

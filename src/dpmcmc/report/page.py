@@ -1,46 +1,53 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""The report: one page of HTML, complete in itself, for whoever reads the result."""
+"""The report: one page of HTML about a posterior, for readers who are not programmers.
 
+The words stand in ``templates``; here they get their numbers.
+"""
+
+import math
 from collections.abc import Mapping, Sequence
-from html import escape
 from importlib.metadata import version
-from importlib.resources import files
 from pathlib import Path
 
 from dpmcmc.errors import InputError
 from dpmcmc.posterior.posterior import Posterior
 from dpmcmc.posterior.statement import Statement
-from dpmcmc.report.coordinates import Coordinate, coordinates_of, shown_in_figures
-from dpmcmc.report.costs import spent
-from dpmcmc.report.diagnostics import trust, verdict
-from dpmcmc.report.elements import Section, code, definitions, heading, paragraph
-from dpmcmc.report.promise import guarantee, in_a_sentence
-from dpmcmc.report.sections import answer, asked_for, pairs
-from dpmcmc.report.spending import Budget, Part
+from dpmcmc.posterior.summary import caution
+from dpmcmc.report import pictures
+from dpmcmc.report.budget import Budget
+from dpmcmc.report.elements import (
+    Html,
+    bar,
+    definitions,
+    each,
+    fill,
+    paragraph,
+    read,
+    table,
+)
+from dpmcmc.report.pictures import MOST_CHAINS, MOST_ROWS, Coordinate
+from dpmcmc.report.promise import in_a_sentence, promise
 
-__all__ = ["write_report"]
+__all__ = ["number", "write_report"]
 
-_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
-"""The page may load nothing, and run nothing, whatever it holds."""
+Row = Mapping[str, float]
+"""The summary of a coordinate, as `Posterior.summary` has it."""
 
-_SETTINGS = {
-    "choice": "How the run was chosen",
-    "proposal": "How the chain moves",
-    "start": "Where it starts",
-    "warmup": "Steps of warm-up",
-    "precision": "Precision",
+_LOOKS = {
+    "usable": "good",
+    "usable with wide intervals": "care",
+    "not usable": "alarm",
 }
-_TOLD_AT_ONCE = 4
+_FEW_DRAWS, _APART = 100, 1.05
+"""Fewer effective draws, or a larger R-hat, make an estimate rough."""
 
-_WORDS = (
-    ("Record", "One row of the data set: what is protected."),
-    ("Posterior", "Which values of the parameters are credible, given the records."),
-    ("Chain, step", "The draws are made one after another; each step moves, or stays."),
-    ("Draw", "One value of all parameters, by chance, as the posterior has it."),
-    ("Sd", "Standard deviation: how far draws typically lie from their mean."),
-    ("ε (epsilon)", "How much one record can change: small is private."),
-    ("δ (delta)", "The chance with which the promise of ε may fail."),
+_NONE = "–"
+_BUDGET_LINK = Html('<li><a href="#budget">The budget of the data set</a></li>')
+_NOT_PRIVATE = Html('<strong class="alarm">NOT PRIVATE</strong>')
+_AWARE = (
+    "Means and intervals count the noise of what was released before the chain; "
+    "effective draws and R-hat are the chain’s own."
 )
 
 
@@ -48,36 +55,29 @@ def write_report(
     posterior: Posterior,
     path: str | Path,
     *,
-    title: str | None = None,
-    asked: Mapping[str, str] | None = None,
+    title: str = "",
+    asked: Mapping[str, str] = {},
     budget: Budget | None = None,
-    parts: Sequence[Part] = (),
-    rehearsal_text: str | None = None,
 ) -> Path:
     """Write a report of a posterior, for a reader who is not a programmer.
 
-    The page needs no network and runs no script. The same arguments give the same
-    bytes.
+    The page is one file: it loads nothing and runs no script. The same arguments give
+    the same bytes.
 
     Parameters
     ----------
     posterior
-        The draws with their statement. If they are not private the page says so at
-        its top and at every figure, in red.
+        The draws with their statement. If they are not private, the page says so at
+        its top and in every picture, in red.
     path
         Where to write the page, such as ``report.html``. A file there is replaced.
     title
-        What the page is called.
+        The title of the page.
     asked
-        What was asked, by name, in the order to show: the model, the data set, the
-        budget, who asked.
+        What was asked, by name, in the order to show: the model, the data set, who
+        asked.
     budget
-        The budget of the data set, as its ledger has it.
-    parts
-        What each thing that the run released costs by itself, as
-        `dpmcmc.report.parts_of` says it.
-    rehearsal_text
-        What a rehearsal said.
+        The budget of the data set, from its ledger.
 
     Returns
     -------
@@ -87,192 +87,191 @@ def write_report(
     Raises
     ------
     InputError
-        If the folder does not exist, something other than a file is there, or the
-        page cannot be written: a full disk, a folder that is not writable. A page
-        that was there before is kept.
+        If the page cannot be written there. Nothing is lost: write it elsewhere.
     """
-    from dpmcmc.files.writing import write_safely  # noqa: PLC0415 - slow to import
-
     target = Path(path)
-    folder = target.absolute().parent
-    if not folder.is_dir():
+    page = _page(posterior, title or "Report on a posterior", asked, budget)
+    try:
+        # Half a surrogate pair, which no file can hold, becomes a question mark.
+        target.write_bytes(page.encode("utf-8", "replace"))
+    except OSError as error:
         raise InputError(
-            f"there is no folder {folder}. Make it, or write the report elsewhere."
-        )
-    if target.exists() and not target.is_file():
-        # A new page takes the place of what was there, which must not be a device.
-        raise InputError(
-            f"{target} is there, and is not a file. Name a file, such as report.html."
-        )
-    page = _page(
-        posterior,
-        title or "Report on a posterior",
-        asked or {},
-        budget,
-        parts,
-        rehearsal_text,
-    )
-    # Half a surrogate pair, which no file can hold, becomes a question mark.
-    whole = page.encode("utf-8", "replace")
-    write_safely(target, lambda unfinished: unfinished.write_bytes(whole))
+            f"{target} cannot be written ({(error.strerror or 'unknown').lower()}). "
+            "Name a file in a folder that is there and has room, such as report.html."
+        ) from None
     return target
 
 
 def _page(
-    posterior: Posterior,
-    title: str,
-    asked: Mapping[str, str],
-    budget: Budget | None,
-    parts: Sequence[Part],
-    rehearsal_text: str | None,
-) -> str:
-    statement = posterior.statement
-    found = coordinates_of(posterior)
-    shown = shown_in_figures(found)
-    every = (
-        asked_for(posterior, asked),
-        answer(posterior, found, shown),
-        pairs(posterior, shown),
-        trust(posterior, found, shown),
-        guarantee(statement),
-        spent(posterior, parts, budget),
-        _done(posterior, rehearsal_text),
-        _statement(statement),
-        Section("words", "Words", [definitions(_WORDS)]),
+    posterior: Posterior, title: str, asked: Mapping[str, str], budget: Budget | None
+) -> Html:
+    statement, summary = posterior.statement, posterior.summary()
+    found = list(
+        zip(pictures.coordinates_of(posterior), summary.to_dict("records"), strict=True)
     )
-    sections = [one for one in every if one.body]
-    contents = "".join(f"<li>{one.link}</li>" for one in sections)
-    whole = "\n".join(one.html for one in sections)
-    alarm = "" if statement.is_private else "NOT PRIVATE: "
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
-<meta name="generator" content="dpmcmc {version("dpmcmc")}">
-<link rel="icon" href="data:,">
-<title>{escape(alarm + title)}</title>
-<style>
-{_style()}</style>
-</head>
-<body>
-<header>
-<h1>{escape(title)}</h1>
-{_label(statement)}
-{_in_short(posterior, found)}
-</header>
-<nav aria-label="Contents"><ol>{contents}</ol></nav>
-<main>
-{whole}
-</main>
-<footer><p>Written by dpmcmc {version("dpmcmc")}. {escape(statement.label)}.</p>
-</footer>
-<script type="application/json" id="dpmcmc-statement">{_data(statement)}</script>
-</body>
-</html>
-"""
-
-
-def _style() -> str:
-    return files("dpmcmc.report").joinpath("style.css").read_text(encoding="utf-8")
-
-
-def _label(statement: Statement) -> str:
-    kind = "label" if statement.is_private else "label alarm"
-    return f'<p class="{kind}">{escape(statement.label)}</p>'
-
-
-def _in_short(posterior: Posterior, found: Sequence[Coordinate]) -> str:
-    """What someone reads who reads nothing else."""
-    statement = posterior.statement
-    told = [
-        f"{one.title}: about {one.show(one.mean)}, 90% interval "
-        f"{one.show(one.low_90)} to {one.show(one.high_90)}"
-        for one in found[:_TOLD_AT_ONCE]
-    ]
-    more = len(found) - len(told)
-    results = "; ".join(told) + (f"; and {more} more in the table." if more else ".")
-    tempered = (
-        " It is tempered: the records count for only "
-        f"{statement.tempered:,.6g}, so that intervals are wider than they could be."
-        if statement.is_tempered
-        else ""
-    )
-    kind = "short" if statement.is_private else "short open"
-    return (
-        f'<div class="{kind}">'
-        + paragraph(in_a_sentence(statement), "" if statement.is_private else "alarm")
-        + paragraph(results + tempered)
-        + paragraph(verdict(found), "care" if any(one.is_weak for one in found) else "")
-        + "</div>"
-    )
-
-
-def _done(posterior: Posterior, rehearsal_text: str | None) -> Section:
-    settings = dict(posterior.settings)
-    jax = settings.pop("jax", None)
-    versions = [
-        (
-            "The draws were made by",
-            f"dpmcmc {posterior.statement.version}" + (f", JAX {jax}" if jax else ""),
+    chains, draws = posterior.accepted.shape
+    settings = {**posterior.settings, "version": f"dpmcmc {statement.version}"}
+    return fill(
+        read("page.html"),
+        style=read("style.css"),
+        title=title,
+        alarm="" if statement.is_private else "NOT PRIVATE: ",
+        privacy="private" if statement.is_private else "open",
+        label=statement.label,
+        verdict=_verdict(statement),
+        caution=paragraph(caution(summary, posterior.accepted) or "", "care"),
+        sentence=in_a_sentence(statement),
+        asked=definitions(asked.items()),
+        promise=promise(statement),
+        tempered=paragraph(_tempered(statement), "care"),
+        estimates=_estimates(found),
+        chains=str(chains),
+        draws=f"{draws:,}",
+        accepted=f"{posterior.accepted.mean():.0%}",
+        compared="the chains" if chains > 1 else "the two halves of the chain",
+        aware=_AWARE if posterior.is_noise_aware else "",
+        shown=_shown(len(found), chains),
+        figures=Html(
+            "".join(_figure(*one, statement.is_private) for one in found[:MOST_ROWS])
         ),
-        (
-            "This page was written by",
-            ", ".join(
-                f"{name} {version(name.lower())}"
-                for name in ("dpmcmc", "NumPy", "SciPy", "ArviZ", "Matplotlib")
-            ),
-        ),
-    ]
-    named = [
-        (_SETTINGS.get(name, name), value)
-        for name, value in settings.items()
-        if value != rehearsal_text
-    ]
-    rehearsed = (
-        []
-        if rehearsal_text is None
-        else [
-            heading("Choice and rehearsal"),
-            paragraph(
-                "Ways to run are rehearsed on simulated records, never on real ones, "
-                "which costs no privacy. This is what was said of them:"
-            ),
-            code(rehearsal_text),
-        ]
-    )
-    return Section(
-        "done",
-        "How it was done",
-        [
-            heading("Settings"),
-            definitions(named, "machine"),
-            *rehearsed,
-            heading("Versions"),
-            definitions(versions),
-        ],
+        cost=_cost(statement),
+        stages=_stages(statement),
+        budget_link="" if budget is None else _BUDGET_LINK,
+        budget="" if budget is None else _budget(budget),
+        settings=definitions(settings.items()),
+        statement=Html("".join(map(paragraph, statement.lines))),
+        version=version("dpmcmc"),
     )
 
 
-def _statement(statement: Statement) -> Section:
-    lines = [
-        paragraph(line, "alarm" if line.startswith("NOT PRIVATE") else "")
-        for line in statement.text.splitlines()
-    ]
-    note = paragraph(
-        "The same statement stands in this file for machines, as JSON, in the element "
-        "named dpmcmc-statement.",
-        "note",
-    )
-    return Section("statement", "The statement in full", [*lines, note])
+def _verdict(statement: Statement) -> Html:
+    verdict = statement.verdict
+    if verdict is None:
+        return Html()
+    return paragraph(str(verdict), f"verdict {_LOOKS[verdict.usability]}")
 
 
-def _data(statement: Statement) -> str:
-    """The statement as JSON that cannot end the element it stands in."""
+def _tempered(statement: Statement) -> str:
+    if not statement.is_tempered:
+        return ""
     return (
-        statement.to_json()
-        .replace("&", "\\u0026")
-        .replace("<", "\\u003c")
-        .replace(">", "\\u003e")
+        f"Tempered: the {statement.records:,} records count for only "
+        f"{statement.tempered:,.6g}, so that all intervals are wider than they need be."
     )
+
+
+def _estimates(found: Sequence[tuple[Coordinate, Row]]) -> Html:
+    rows = [
+        (
+            one.title,
+            _value(one, row["mean"], row),
+            number(row["sd"], row["sd"] / 10),
+            _interval(one, row),
+            _marked(row["ess_bulk"], 100, row["ess_bulk"] >= _FEW_DRAWS),
+            _marked(row["r_hat"], 0.01, row["r_hat"] <= _APART),
+        )
+        for one, row in found
+    ]
+    head = ["Parameter", "Mean", "Sd", "94% interval", "Effective draws", "R‑hat"]
+    return table(f"All parameters ({len(found)})", head, rows, "numbers")
+
+
+def _shown(parameters: int, chains: int) -> str:
+    words = []
+    if chains > MOST_CHAINS:
+        words.append(f"Of {chains} chains, the first {MOST_CHAINS} have a line.")
+    if parameters > MOST_ROWS:
+        words.append(f"Of {parameters} parameters, the first {MOST_ROWS} are shown.")
+    return " ".join(words)
+
+
+def _figure(one: Coordinate, row: Row, is_private: bool) -> Html:
+    words = pictures.remark(one.draws)
+    if math.isfinite(row["mean"]):
+        mean = _value(one, row["mean"], row)
+        words = f"Mean {mean}; 94% of the draws from {_interval(one, row)}. {words}"
+    return fill(
+        "<figure><figcaption>$alarm <b>$title</b> $words</figcaption>\n"
+        '<div class="pair"><img src="$density" alt="$start density of $title. $words">'
+        '\n<img src="$trace" alt="$start trace of $title, from its first to its last '
+        'draw. $moves"></div></figure>\n',
+        alarm="" if is_private else _NOT_PRIVATE,
+        start="The" if is_private else "NOT PRIVATE: the",
+        title=one.title,
+        words=words,
+        moves=pictures.remark(one.chain),
+        density=pictures.density(one, row, is_private),
+        trace=pictures.trace(one, is_private),
+    )
+
+
+def _cost(statement: Statement) -> str:
+    if not statement.is_private:
+        return "Nothing protects what they released: this run is NOT PRIVATE."
+    return f"Together they are {statement.label}; the bars are fractions of the cost."
+
+
+def _stages(statement: Statement) -> Html:
+    rows = []
+    for stage in statement.stages:
+        words = "read no record, and cost nothing"
+        if stage.fraction > 0:
+            words = f"{_percent(stage.fraction)} of the cost"
+        cost = [bar([("spent", stage.fraction)], words), fill(" $words", words=words)]
+        shown = Html("".join(cost) * statement.is_private)
+        rows.append((stage.name, stage.sentence, shown))
+    return each("<li><b>$a:</b> $b<div>$c</div></li>", rows)
+
+
+def _budget(budget: Budget) -> Html:
+    parts = {"spent": budget.spent, "reserved": budget.reserved, "left": budget.left}
+    words = {name: _percent(fraction) for name, fraction in parts.items()}
+    rows = [
+        (
+            one.run + " (this report)" * (one.run == budget.this_run),
+            one.analyst,
+            one.purpose,
+            one.when,
+            _percent(one.fraction),
+        )
+        for one in budget.entries
+    ]
+    head = ["Run", "Analyst", "Purpose", "When", "Fraction of the budget"]
+    return fill(
+        read("budget.html"),
+        dataset=budget.dataset,
+        epsilon=f"{budget.epsilon:g}",
+        delta=f"{budget.delta:g}",
+        bar=bar(parts.items(), "{spent} spent, {reserved} reserved".format(**words)),
+        entries=table("Runs on this data set", head, rows, "texts") if rows else "",
+        **words,
+    )
+
+
+def _percent(fraction: float) -> str:
+    return f"{100 * fraction:.4g}%"
+
+
+def _interval(one: Coordinate, row: Row) -> str:
+    ends = [_value(one, row[name], row) for name in ("hdi_3%", "hdi_97%")]
+    return _NONE if _NONE in ends else " to ".join(ends)
+
+
+def _value(one: Coordinate, value: float, row: Row) -> str:
+    return number(value, 100 if one.is_discrete and value % 1 == 0 else row["sd"])
+
+
+def _marked(value: float, sd: float, is_good: bool) -> str:
+    shown = number(value, sd)
+    return shown if is_good else fill("<mark>$shown</mark>", shown=shown)
+
+
+def number(value: float, sd: float) -> str:
+    """A number with the digits that an sd justifies; a dash if it is none."""
+    if not math.isfinite(value):
+        return _NONE
+    places = 1 - math.floor(math.log10(sd)) if 0 < sd < math.inf else 99
+    shown = f"{value:,.{max(places, 0)}f}"
+    if places > 10 or abs(value) >= 1e12:
+        shown = f"{value:.5g}"
+    return shown.replace("-", "−") if shown.strip("-0.,") else shown.lstrip("-")
