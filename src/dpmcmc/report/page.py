@@ -114,7 +114,7 @@ def write_report(
     )
     # Half a surrogate pair, which no file can hold, becomes a question mark.
     whole = page.encode("utf-8", "replace")
-    write_safely(target, lambda unfinished: unfinished.write_bytes(whole))
+    write_safely(target, whole)
     return target
 
 
