@@ -95,6 +95,7 @@ def test_no_records(tmp_path: Path, suffix: str) -> None:
 
 @pytest.mark.parametrize("name", ["people.xlsx", "people", "people.parquet.gz"])
 def test_an_unknown_suffix(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("age\n")
     told = refusal(tmp_path / name)
     assert f"{name} ends in {Path(name).suffix!r}; data files end in one of" in told
     assert ".parquet" in told
@@ -261,8 +262,9 @@ def test_a_declaration_of_a_column_that_is_not_there(
     declared = {"levels": {"incom": ["a", "b"]}, "integers": ["incom"]}[how]
     told = refusal(path, "age", "incom", **{how: declared})
     assert f"{path} has no column 'incom'" in told
+    declared = {"levels": {"income": ["a", "b"]}, "integers": ["income"]}[how]
     told = refusal(path, "age", **{how: declared})
-    assert "name 'incom', which is not among columns" in told
+    assert "name 'income', which is not among columns" in told
 
 
 @pytest.mark.parametrize("values", ["ab", [], ["a"], ["a", "a"], [1, 2]])

@@ -4,7 +4,6 @@
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import arviz
 import numpy as np
@@ -71,20 +70,6 @@ def test_any_arrays_come_back_bit_for_bit(values: dict[str, np.ndarray]) -> None
         assert found[name].dtype == array.dtype
         assert found[name].shape == array.shape
         assert found[name].tobytes() == array.tobytes()
-
-
-def test_there_may_be_a_million_parts_and_more(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Their numbers have six digits, and then seven."""
-    with RunFolder.create(path, {}) as folder:
-        names = [f"{place:06d}.p{place}.npz" for place in range(1_000_000)]
-        there = [SimpleNamespace(name=name) for name in names]
-        monkeypatch.setattr(Path, "iterdir", lambda _: there)
-        folder.keep("more", {"a": np.ones(1)})
-        there.insert(7, SimpleNamespace(name="1000000.more.npz"))
-        assert folder.parts()[999_998:] == ("p999998", "p999999", "more")
-        assert folder.read("more")["a"] == 1
 
 
 def test_numpy_reads_a_part_by_itself(path: Path) -> None:

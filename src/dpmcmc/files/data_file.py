@@ -17,7 +17,7 @@ import numpy as np
 
 from dpmcmc.errors import InputError
 from dpmcmc.files.problems import FileError, not_readable
-from dpmcmc.files.readings import Declared, Reading, reading_of_cells, reading_of_type
+from dpmcmc.files.readings import Reading, reading_of_type
 from dpmcmc.files.text_file import TextFile, open_text
 from dpmcmc.files.typed_file import TypedFile, open_typed
 
@@ -26,6 +26,7 @@ __all__ = ["DataFile"]
 _PARQUET = (".parquet", ".pq")
 _ARROW = (".arrow", ".feather", ".ipc")
 _TEXT = {".csv": ",", ".tsv": "\t"}
+_NUMBERS = Reading(np.dtype(np.float64))
 
 
 class DataFile:
@@ -78,7 +79,6 @@ class DataFile:
         self.path = Path(path)
         declared = _declared(levels or {}, _names("integers", integers))
         wanted = _names("columns", columns or ())
-        _require_known(self.path)
         self._stamp = _stamp(self.path)
         self._file = _open(self.path)
         self._readings = _readings(self.path, self._file, wanted, declared)
@@ -125,9 +125,9 @@ class DataFile:
             )
 
 
-def _require_known(path: Path) -> None:
-    known = (*_PARQUET, *_ARROW, *_TEXT)
-    if path.suffix.lower() not in known:
+def _open(path: Path) -> TypedFile | TextFile:
+    suffix, known = path.suffix.lower(), (*_PARQUET, *_ARROW, *_TEXT)
+    if suffix not in known:
         raise FileError(
             f"{path} ends in {path.suffix!r}; data files end in one of "
             f"{', '.join(known)}. Rename it, or write it as Parquet."
@@ -137,10 +137,6 @@ def _require_known(path: Path) -> None:
             f"{path} cannot be read: pyarrow is not installed. Install it with pip "
             "install 'dpmcmc[files]'."
         )
-
-
-def _open(path: Path) -> TypedFile | TextFile:
-    suffix = path.suffix.lower()
     with _problems_of(path):
         if suffix in _TEXT:
             return open_text(path, _TEXT[suffix])
@@ -151,7 +147,7 @@ def _readings(
     path: Path,
     file: TypedFile | TextFile,
     wanted: tuple[str, ...],
-    declared: Mapping[str, Declared],
+    declared: Mapping[str, Reading],
 ) -> dict[str, Reading]:
     """How each column is read, or an error by its name or type."""
     if not wanted and isinstance(file, TextFile):
@@ -161,20 +157,20 @@ def _readings(
             "levels, or that it holds integers."
         )
     names = wanted or file.names
-    for name in declared:
-        if wanted and name not in wanted:
+    for name in (*names, *declared):
+        _require_one(path, file, name)
+        if name not in names:
             raise InputError(
                 f"levels or integers name {name!r}, which is not among columns. Add it "
                 "to columns, or remove its declaration."
             )
-    for name in (*names, *declared):
-        _require_one(path, file, name)
-    said = {name: declared.get(name, Declared()) for name in names}
     if isinstance(file, TextFile):
-        return {name: reading_of_cells(one) for name, one in said.items()}
+        return {name: declared.get(name, _NUMBERS) for name in names}
     return {
-        name: reading_of_type(path, name, file.schema.field(name).type, one)
-        for name, one in said.items()
+        name: reading_of_type(
+            path, name, file.schema.field(name).type, declared.get(name)
+        )
+        for name in names
     }
 
 
@@ -203,9 +199,9 @@ def _require_one(path: Path, file: TypedFile | TextFile, name: str) -> None:
 
 def _declared(
     levels: Mapping[str, Sequence[str]], integers: tuple[str, ...]
-) -> dict[str, Declared]:
-    """What is declared of each column, checked."""
-    found = {name: Declared(is_integer=True) for name in integers}
+) -> dict[str, Reading]:
+    """How the declared columns are read."""
+    found = dict.fromkeys(integers, Reading(np.dtype(np.int64)))
     for name, values in levels.items():
         listed = tuple(values) if isinstance(values, list | tuple) else ()
         is_text = all(isinstance(value, str) for value in listed)
@@ -216,7 +212,7 @@ def _declared(
             )
         if name in found:
             raise InputError(f"{name!r} has levels and is among integers. Keep one.")
-        found[name] = Declared(levels=listed)
+        found[name] = Reading(np.dtype(np.int32), listed)
     return found
 
 

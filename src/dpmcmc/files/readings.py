@@ -13,7 +13,7 @@ from dpmcmc.files.problems import FileError
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["Declared", "Reading", "reading_of_cells", "reading_of_type"]
+__all__ = ["Reading", "reading_of_type"]
 
 NUMBER = (
     r"\A[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:inf|infinity))\z"
@@ -22,14 +22,6 @@ NUMBER = (
 
 _WHOLE = 2.0**53
 """Below this, floats that are integers are what was written, not rounded."""
-
-
-@dataclass(frozen=True)
-class Declared:
-    """What the user says of a column: its levels, or that it holds integers."""
-
-    levels: tuple[str, ...] | None = None
-    is_integer: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,17 +75,10 @@ class Reading:
             return values.astype(self.dtype, copy=False), present
 
 
-def reading_of_cells(declared: Declared) -> Reading:
-    """Read a column of a text file: as numbers, unless it is declared otherwise."""
-    if declared.levels is not None:
-        return Reading(np.dtype(np.int32), declared.levels)
-    return Reading(np.dtype(np.int64 if declared.is_integer else np.float64))
-
-
 def reading_of_type(
-    path: Path, name: str, kind: "pyarrow.DataType", declared: Declared
+    path: Path, name: str, kind: "pyarrow.DataType", declared: Reading | None
 ) -> Reading:
-    """Read a column of a typed file, or refuse its type.
+    """How a column of a typed file is read: by its type, or as it is declared.
 
     Raises
     ------
@@ -104,18 +89,12 @@ def reading_of_type(
     import pyarrow.types as kinds  # noqa: PLC0415
 
     plain = kind.value_type if kinds.is_dictionary(kind) else kind
-    is_text = (
-        kinds.is_string(plain)
-        or kinds.is_large_string(plain)
-        or kinds.is_string_view(plain)
-    )
+    is_text = str(plain) in ("string", "large_string", "string_view")
     dtype = _dtype_of(plain)
-    reading = None
-    if is_text and declared.levels is not None:
-        reading = Reading(np.dtype(np.int32), declared.levels)
-    elif dtype is not None and declared.levels is None:
-        reading = Reading(np.dtype(np.int64) if declared.is_integer else dtype)
-    if reading is not None and _reads(reading, kind):
+    reading = Reading(dtype) if dtype is not None and declared is None else declared
+    has_levels = reading is not None and reading.levels is not None
+    fits = is_text if has_levels else dtype is not None
+    if reading is not None and fits and _reads(reading, kind):
         return reading
     if is_text:
         advice = f"Declare its levels, levels={{{name!r}: [...]}}"
@@ -127,8 +106,8 @@ def reading_of_type(
         advice = "Write it as columns of booleans, integers, decimals or floats"
     raise FileError(
         f"column {name!r} of {path} has type {kind}, which cannot be read as "
-        f"{'numbers' if declared.levels is None else 'text with levels'}. {advice}; or "
-        "leave the column out."
+        f"{'text with levels' if has_levels else 'numbers'}. {advice}; or leave the "
+        "column out."
     )
 
 
@@ -184,8 +163,5 @@ def _numbers(cells: "pyarrow.Array") -> "pyarrow.Array":
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.compute as pc  # noqa: PLC0415
 
-    try:
-        return cells.cast(pa.float64())
-    except pa.ArrowInvalid:  # some cell is no number; the message shows it
-        fits = pc.match_substring_regex(cells, NUMBER)
-        return pc.if_else(fits, cells, pa.scalar(None, pa.binary())).cast(pa.float64())
+    fits = pc.match_substring_regex(cells, NUMBER)
+    return pc.if_else(fits, cells, pa.scalar(None, pa.binary())).cast(pa.float64())

@@ -5,6 +5,7 @@
 import re
 import secrets
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -49,52 +50,34 @@ class RunFolder:
 
     @classmethod
     def create(cls, path: str | Path, facts: Mapping[str, Any]) -> "RunFolder":
-        """Make a folder for a new run, and lock it.
+        """Make a new or empty folder the folder of a run, and lock it.
 
-        Parameters
-        ----------
-        path
-            The folder: new, or empty.
-        facts
-            What is to be known of the run, as JSON: settings, versions, names.
+        ``facts`` are what is to be known of the run, as JSON: settings, versions.
 
         Raises
         ------
         FileError
-            If the folder holds a run or anything else, is in use, or cannot be
-            written.
+            If the folder holds anything, is in use, or cannot be written.
         """
-        path, plain, lock = Path(path), plain_json(facts), None
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-            _require_room(path)
-            lock = Lock(path / "lock")
-            _require_room(path)  # another may have come first
-            folder = cls(path, secrets.token_hex(16), plain, lock)
-            folder._parts.mkdir(exist_ok=True)
-            folder._write_facts()
-        except BaseException as error:
-            if lock is not None:
-                lock.release()
-            if isinstance(error, FileExistsError):
-                raise FileError(
-                    f"{path} is a file. Give a folder for the run."
-                ) from None
-            if isinstance(error, OSError):
+        path, plain = Path(path), plain_json(facts)
+        with ExitStack() as undo:
+            try:
+                path.mkdir(parents=True, exist_ok=True)
+                _require_room(path)
+                lock = Lock(path / "lock")
+                undo.callback(lock.release)
+                _require_room(path)  # another may have come first
+                folder = cls(path, secrets.token_hex(16), plain, lock)
+                folder._parts.mkdir(exist_ok=True)
+                folder._write_facts()
+            except OSError as error:
                 raise not_written(path, error) from None
-            raise
+            undo.pop_all()
         return folder
 
     @classmethod
     def open(cls, path: str | Path, *, write: bool = False) -> "RunFolder":
-        """Open the folder of a run.
-
-        Parameters
-        ----------
-        path
-            The folder.
-        write
-            Whether to lock it, to continue the run. Reading needs no lock.
+        """Open the folder of a run; with ``write``, lock it to continue the run.
 
         Raises
         ------
@@ -126,15 +109,10 @@ class RunFolder:
         self._write_facts()
 
     def keep(self, part: str, arrays: Mapping[str, np.ndarray]) -> None:
-        """Write a part that was released.
+        """Write a part that was released: arrays of booleans, numbers or text.
 
-        Parameters
-        ----------
-        part
-            Its name, such as ``start`` or ``chunk-000007``: letters, digits, ``-`` and
-            ``_``. A part is kept once, and never changed.
-        arrays
-            What was released: booleans, numbers or text.
+        Its name, such as ``chunk-000007``, has letters, digits, ``-`` and ``_``. A part
+        is kept once, and never changed.
         """
         if not isinstance(part, str) or not _NAME.fullmatch(part):
             raise InputError(
@@ -152,23 +130,11 @@ class RunFolder:
         write_safely(path, encode(arrays, self._seal(path)))
 
     def parts(self) -> tuple[str, ...]:
-        """Return the names of all parts, in the order in which they were kept.
-
-        Raises
-        ------
-        FileError
-            If one is missing among them.
-        """
+        """Return the names of all parts, in the order in which they were kept."""
         return tuple(self._files())
 
     def read(self, part: str) -> dict[str, np.ndarray]:
-        """Read a part, and check it.
-
-        Raises
-        ------
-        FileError
-            If there is no such part, or it is damaged.
-        """
+        """Read a part, and check it."""
         kept = self._files()
         if part not in kept:
             raise FileError(
@@ -189,10 +155,7 @@ class RunFolder:
     def save_posterior(self, posterior: Posterior) -> None:
         """Write the posterior, and its statement as text and as JSON.
 
-        Raises
-        ------
-        FileError
-            If they cannot be written. A posterior that was there before stays.
+        If it cannot be written, a posterior that was there before stays.
         """
         self._require_lock()
         statement = posterior.statement
@@ -201,13 +164,7 @@ class RunFolder:
         self._write_text("statement.json", statement.to_json() + "\n")
 
     def posterior(self) -> Posterior:
-        """Read the posterior that was saved, and check it.
-
-        Raises
-        ------
-        FileError
-            If there is none yet, or it is damaged.
-        """
+        """Read the posterior that was saved, and check it."""
         path = self.path / "posterior.nc"
         if not path.is_file():
             raise FileError(

@@ -30,6 +30,7 @@ LONGEST = 1 << 24
 """A record of more bytes than this means that a quote is never closed."""
 
 _MARK = b"\xef\xbb\xbf"
+"""What may stand before the header to say that the text is UTF-8."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def open_text(path: Path, separator: str) -> TextFile:
     """
     header = next(_blocks(path, separator), [b""])[0]
     try:
-        cells = _split(header.removeprefix(_MARK), separator.encode())
+        cells = _split(header, separator.encode())
         names = tuple(cell.decode().strip() for cell in cells)
     except UnicodeDecodeError:
         names = ()
@@ -112,6 +113,8 @@ def _blocks(path: Path, separator: str) -> Iterator[list[bytes]]:
     """
     rest, is_over = b"", False
     with path.open("rb") as file:
+        if file.read(len(_MARK)) != _MARK:
+            file.seek(0)
         while not is_over:
             data = file.read(BLOCK)
             is_over = not data
@@ -159,63 +162,15 @@ def _cells(
     records: list[bytes], separator: str, width: int, places: list[int]
 ) -> list[Any]:
     """The cells of the wanted columns, null in a record of a wrong number of cells."""
-    fast = _cells_by_arrow(records, separator, width, places)
-    return _cells_by_python(records, separator, width, places) if fast is None else fast
-
-
-def _cells_by_arrow(
-    records: list[bytes], separator: str, width: int, places: list[int]
-) -> list[Any] | None:
-    """Cells of many records at once; None if they must be split one by one.
-
-    For Arrow any return ends a line, and a byte order mark at the start is no part of
-    it. It has a hook for records of a wrong length, but it warns of those that are not
-    UTF-8, and a warning depends on a record.
-    """
     import pyarrow as pa  # noqa: PLC0415
-    from pyarrow import csv  # noqa: PLC0415
 
-    block = b"\n".join(records) + b"\n"
-    if b"\r" in block or block.startswith(_MARK):
-        return None
-    names = [str(place) for place in range(width)]
-    kept = [str(place) for place in places]
-    try:
-        table = csv.read_csv(
-            pa.py_buffer(block),
-            csv.ReadOptions(
-                use_threads=False, block_size=len(block) + 1, column_names=names
-            ),
-            csv.ParseOptions(
-                delimiter=separator,
-                newlines_in_values=True,
-                ignore_empty_lines=False,
-            ),
-            csv.ConvertOptions(
-                check_utf8=False,
-                column_types=dict.fromkeys(names, pa.binary()),
-                include_columns=kept,
-            ),
+    rows = [_split(record, separator.encode()) for record in records]
+    return [
+        pa.array(
+            [row[place] if len(row) == width else None for row in rows], pa.binary()
         )
-    except pa.ArrowException:  # a record of a wrong length; the message shows it
-        return None
-    if table.num_rows != len(records):
-        return None
-    return [table.column(name).combine_chunks() for name in kept]
-
-
-def _cells_by_python(
-    records: list[bytes], separator: str, width: int, places: list[int]
-) -> list[Any]:
-    """Cells of any records, each by itself."""
-    import pyarrow as pa  # noqa: PLC0415
-
-    rows: list[list[bytes | None]] = []
-    for record in records:
-        cells = _split(record, separator.encode())
-        fits = len(cells) == width
-        rows.append([cells[place] if fits else None for place in places])
-    return [pa.array(column, pa.binary()) for column in zip(*rows, strict=True)]
+        for place in places
+    ]
 
 
 def _split(line: bytes, separator: bytes) -> list[bytes]:
