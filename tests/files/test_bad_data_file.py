@@ -95,7 +95,6 @@ def test_no_records(tmp_path: Path, suffix: str) -> None:
 
 @pytest.mark.parametrize("name", ["people.xlsx", "people", "people.parquet.gz"])
 def test_an_unknown_suffix(tmp_path: Path, name: str) -> None:
-    (tmp_path / name).write_text("age\n")
     told = refusal(tmp_path / name)
     assert f"{name} ends in {Path(name).suffix!r}; data files end in one of" in told
     assert ".parquet" in told

@@ -79,8 +79,7 @@ class DataFile:
         self.path = Path(path)
         declared = _declared(levels or {}, _names("integers", integers))
         wanted = _names("columns", columns or ())
-        self._stamp = _stamp(self.path)
-        self._file = _open(self.path)
+        self._file, self._stamp = _open(self.path)
         self._readings = _readings(self.path, self._file, wanted, declared)
         self.schema = {name: one.dtype for name, one in self._readings.items()}
         if len(self) < 1:
@@ -125,7 +124,8 @@ class DataFile:
             )
 
 
-def _open(path: Path) -> TypedFile | TextFile:
+def _open(path: Path) -> tuple[TypedFile | TextFile, tuple[int, int]]:
+    """The file by its schema, and its stamp from before the schema was read."""
     suffix, known = path.suffix.lower(), (*_PARQUET, *_ARROW, *_TEXT)
     if suffix not in known:
         raise FileError(
@@ -137,10 +137,11 @@ def _open(path: Path) -> TypedFile | TextFile:
             f"{path} cannot be read: pyarrow is not installed. Install it with pip "
             "install 'dpmcmc[files]'."
         )
+    stamp = _stamp(path)
     with _problems_of(path):
         if suffix in _TEXT:
-            return open_text(path, _TEXT[suffix])
-        return open_typed(path, suffix in _PARQUET)
+            return open_text(path, _TEXT[suffix]), stamp
+        return open_typed(path, suffix in _PARQUET), stamp
 
 
 def _readings(
