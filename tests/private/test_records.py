@@ -8,6 +8,8 @@ import json
 import pickle
 import pprint
 import warnings
+from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -165,7 +167,7 @@ def test_making_records_reads_no_value():
         (NeverRead((0,), "f8"), "there are 0 records"),
         ({"x": NeverRead((0, 4), "f4")}, "there are 0 records"),
         (NeverRead((2**42 + 1,), "f4"), "there are 4398046511105 records"),
-        (NeverRead((3,), "U5"), "records has dtype <U5"),
+        (NeverRead((3,), "U5"), "records has dtype str_"),
         (NeverRead((3,), "S5"), "records has dtype"),
         ({"who": NeverRead((3,), "O")}, r"records\['who'\] has dtype object"),
         (NeverRead((3,), "c16"), "records has dtype complex128"),
@@ -189,6 +191,28 @@ def test_what_is_no_array_is_refused_without_its_value(data):
     with pytest.raises(InputError, match="not an array") as caught:
         Records(data)
     assert "7777" not in str(caught.value)
+
+
+def test_the_length_of_a_text_is_not_shown():
+    messages = set()
+    for text in ("al", "alexander"):
+        with pytest.raises(InputError) as caught:
+            Records({"who": np.array(["bo", text])})
+        messages.add(str(caught.value))
+    assert len(messages) == 1
+
+
+def test_a_container_may_be_of_any_class():
+    """Also one that does not say when two of it are the same."""
+
+    @jax.tree_util.register_dataclass
+    @dataclass(eq=False)
+    class Pair:
+        x: Any
+        y: Any
+
+    arrays, _, _ = opened(Pair(np.arange(3.0), np.arange(3)))
+    assert arrays.y.tolist() == [0, 1, 2]
 
 
 def test_keys_of_randomness_are_no_records():
@@ -352,6 +376,13 @@ def test_a_source_that_fails_tells_no_value():
     told = InputError("the file is gone.")
     with pytest.raises(InputError, match="the file is gone"):
         open_on_host(Records(Table({"x": np.zeros(3)}, told)), np.float32)
+
+
+def test_a_source_of_text_is_refused_unread():
+    source = Table({"x": np.array(["a", "b"])})
+    with pytest.raises(InputError, match=r"records\['x'\] has dtype str_"):
+        Records(source)
+    assert source.reads == 0
 
 
 @pytest.mark.parametrize(

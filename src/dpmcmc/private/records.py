@@ -64,19 +64,18 @@ class Records:
     _kinds: Any
 
     def __init__(self, data: Any) -> None:
-        if is_source(data):
-            source, length = data, len(data)
-            kinds: Any = {
-                name: Kind((length,), dtype) for name, dtype in data.schema.items()
+        sealed = data if is_source(data) else columns_of(data)
+        parts = sealed
+        if is_source(sealed):
+            parts = {
+                name: Kind((len(sealed),), dtype)
+                for name, dtype in sealed.schema.items()
             }
-        else:
-            source = columns_of(data)
-            kinds = jax.tree_util.tree_map_with_path(
-                lambda path, leaf: kind_of(_named(path), leaf), source
-            )
-        self._count = _common_length(kinds)
-        self._kinds = kinds
-        _SEALED[self] = source
+        self._kinds = jax.tree_util.tree_map_with_path(
+            lambda path, leaf: kind_of(_named(path), leaf), parts
+        )
+        self._count = _common_length(self._kinds)
+        _SEALED[self] = sealed
 
     def __len__(self) -> int:
         return self._count
@@ -167,7 +166,7 @@ def _read(records: Records) -> Opened:
         raise
     except Exception:
         raise InputError(_CHANGED) from None
-    if found != kinds:
+    if jax.tree.flatten(found) != jax.tree.flatten(kinds):
         raise InputError(_CHANGED)
     if is_source(sealed):
         _READ[records] = opened

@@ -135,8 +135,10 @@ def kind_of(name: str, leaf: Any) -> Kind:
             "polars or Arrow table; or a dpmcmc.files.DataFile."
         )
     if not _holds_numbers(leaf.dtype):
+        # the full dtype is not shown: of text, it tells the length of the longest
+        own = leaf.dtype.type if isinstance(leaf.dtype, np.dtype) else type(leaf.dtype)
         raise InputError(
-            f"{name} has dtype {leaf.dtype}; records must be booleans, integers or "
+            f"{name} has dtype {own.__name__}; records must be booleans, integers or "
             "floats. Encode it as numbers first."
         )
     return Kind(tuple(shape), np.dtype(leaf.dtype))
