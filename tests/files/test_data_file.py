@@ -102,6 +102,13 @@ def test_columns_come_in_the_order_asked(tmp_path: Path, suffix: str) -> None:
     assert read_back(table, tmp_path, suffix, columns=["a"])[1].all()
 
 
+def test_names_with_dots_are_names_and_no_paths(tmp_path: Path, suffix: str) -> None:
+    table = pa.table({"b.c": [1.0, 2, 3], "b": [4.0, 5, 6], "b.d": [[7.0], [], None]})
+    found, _ = read_back(table, tmp_path, suffix, columns=["b", "b.c"])
+    assert found["b"].tolist() == [4, 5, 6]
+    assert found["b.c"].tolist() == [1, 2, 3]
+
+
 def test_columns_after_a_nested_one_are_found(tmp_path: Path, suffix: str) -> None:
     nested = pa.array([{"x": 1, "y": [1, 2]}] * 3)
     table = pa.table({"n": nested, "l": [[1.0], [], None], "x": [1.0, 2.0, 3.0]})
@@ -238,6 +245,57 @@ def test_values_change_nothing_but_the_arrays(
     gone = holes | np.isnan(values)
     np.testing.assert_array_equal(present, ~gone)
     assert found["x"].tobytes() == np.where(gone, 0.0, values).tobytes()
+
+
+ANYTHING = st.tuples(
+    st.none() | st.floats(),
+    st.none() | st.integers(-(2**63), 2**63 - 1),
+    st.none() | st.sampled_from(["low", "high", "", "Low"]) | st.text(max_size=5),
+    st.none() | st.booleans(),
+    st.none() | st.decimals(-(10**6), 10**6, places=2),
+)
+SCHEMA = pa.schema(
+    {
+        "x": pa.float64(),
+        "n": pa.int64(),
+        "level": pa.string(),
+        "flag": pa.bool_(),
+        "amount": pa.decimal128(12, 2),
+    }
+)
+
+
+@given(record=ANYTHING)
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
+def test_a_record_decides_over_itself_alone(
+    tmp_path_factory: pytest.TempPathFactory, record: tuple, suffix: str
+) -> None:
+    """Whatever it holds: all others are the same, and nothing is said."""
+    folder = tmp_path_factory.mktemp("files")
+    usual = [(0.5, 1, "low", True, 2), (1.5, None, "high", False, 3)]
+
+    def opened(*records: tuple) -> Any:
+        columns = zip(*records, strict=True)
+        arrays = [
+            pa.array(column, field.type)
+            for column, field in zip(columns, SCHEMA, strict=True)
+        ]
+        table = pa.table(arrays, schema=SCHEMA)
+        path = write(table, folder / f"table{suffix}")
+        file = DataFile(path, levels={"level": ["low", "high"]}, integers=["amount"])
+        return file, *file.read_values()
+
+    plain, arrays, present = opened(usual[0], usual[0], usual[1])
+    other, changed, other_present = opened(usual[0], record, usual[1])
+    assert other.schema == plain.schema
+    assert len(other) == len(plain)
+    for name, values in arrays.items():
+        assert changed[name].dtype == values.dtype
+        assert changed[name][[0, 2]].tobytes() == values[[0, 2]].tobytes()
+    np.testing.assert_array_equal(other_present[[0, 2]], present[[0, 2]])
+    is_there = None not in record and not np.isnan(record[0])
+    is_there = is_there and record[2] in ("low", "high") and record[4] % 1 == 0
+    assert other_present[1] == is_there
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv"])

@@ -19,7 +19,7 @@ from dpmcmc.errors import InputError
 from dpmcmc.files.problems import FileError, not_readable
 from dpmcmc.files.readings import Reading, reading_of_type
 from dpmcmc.files.text_file import TextFile, open_text
-from dpmcmc.files.typed_file import TypedFile, open_typed
+from dpmcmc.files.typed_file import TypedFile, open_arrow, open_parquet
 
 __all__ = ["DataFile"]
 
@@ -78,14 +78,12 @@ class DataFile:
     ) -> None:
         self.path = Path(path)
         declared = _declared(levels or {}, _names("integers", integers))
-        wanted = _names("columns", columns or ())
+        wanted = _names("columns", () if columns is None else columns)
         self._file, self._stamp = _open(self.path)
         self._readings = _readings(self.path, self._file, wanted, declared)
         self.schema = {name: one.dtype for name, one in self._readings.items()}
         if len(self) < 1:
-            raise FileError(
-                f"{self.path} has columns but no records. Give a file with some."
-            )
+            raise FileError(f"{self.path} holds no records. Give a file that does.")
 
     def __len__(self) -> int:
         return self._file.count
@@ -141,7 +139,7 @@ def _open(path: Path) -> tuple[TypedFile | TextFile, tuple[int, int]]:
     with _problems_of(path):
         if suffix in _TEXT:
             return open_text(path, _TEXT[suffix]), stamp
-        return open_typed(path, suffix in _PARQUET), stamp
+        return (open_parquet if suffix in _PARQUET else open_arrow)(path), stamp
 
 
 def _readings(

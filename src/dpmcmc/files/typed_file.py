@@ -2,17 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parquet and Arrow files, column by column, a stretch of records at a time."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dpmcmc.files.problems import FileError
 from dpmcmc.files.readings import Reading
 
-__all__ = ["TypedFile", "open_typed"]
+__all__ = ["TypedFile", "open_arrow", "open_parquet"]
 
 STRETCH = 131_072
 """How many records of one column are decoded at a time."""
@@ -20,18 +19,25 @@ STRETCH = 131_072
 
 @dataclass(frozen=True)
 class TypedFile:
-    """A file with a schema, which is known with the number of its records.
+    """A file with a schema.
 
-    ``schema`` and ``fragment`` are the schema and the file as pyarrow has them.
+    Attributes
+    ----------
+    schema
+        The names and types of its columns, as pyarrow has them.
+    count
+        The number of its records.
+    stretches
+        From the name of a column to its stretches, in order.
     """
 
     schema: Any
     count: int
-    fragment: Any
+    stretches: Callable[[str], Iterator[Any]]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the columns."""
+        """The names of its columns."""
         return tuple(self.schema.names)
 
     def read(
@@ -49,7 +55,7 @@ class TypedFile:
         for name, reading in readings.items():
             arrays[name] = np.empty(self.count, reading.dtype)
             start = 0
-            for stretch in self._stretches(name):
+            for stretch in self.stretches(name):
                 rows = slice(start, start + len(stretch))
                 arrays[name][rows], there = reading.values(stretch)
                 present[rows] &= there
@@ -58,44 +64,44 @@ class TypedFile:
                 raise ValueError("there are fewer records than the file says")
         return arrays, present
 
-    def _stretches(self, name: str) -> Any:
-        """The stretches of a column in order, with little kept of what comes next."""
-        from pyarrow.dataset import field  # noqa: PLC0415
 
-        batches = self.fragment.scanner(
-            columns={name: field(name)},
-            batch_size=STRETCH,
-            batch_readahead=0,
-            fragment_readahead=0,
-            use_threads=False,
-        ).to_batches()
-        return (batch.column(0) for batch in batches)
+def open_parquet(path: Path) -> TypedFile:
+    """Open a Parquet file; its footer is read, no record."""
+    from pyarrow.parquet import ParquetFile  # noqa: PLC0415
+
+    def parquet() -> Any:
+        # A pass for each column keeps no other; small buffers keep little of this one.
+        return ParquetFile(
+            path, buffer_size=1 << 20, pre_buffer=False, page_checksum_verification=True
+        )
+
+    def stretches(name: str) -> Iterator[Any]:
+        with parquet() as file:
+            for batch in file.iter_batches(STRETCH, columns=[name]):
+                yield batch.column(name)  # where names have dots, there may be others
+
+    with parquet() as file:
+        return TypedFile(file.schema_arrow, file.metadata.num_rows, stretches)
 
 
-def open_typed(path: Path, is_parquet: bool) -> TypedFile:
-    """Open a file by its schema and the number of its records; no value is read.
+def open_arrow(path: Path) -> TypedFile:
+    """Open an Arrow file; the footer has the schema, and its batches are counted."""
+    import pyarrow as pa  # noqa: PLC0415
 
-    Raises
-    ------
-    FileError
-        If two columns have the same name.
-    """
-    from pyarrow import dataset  # noqa: PLC0415
-    from pyarrow.fs import LocalFileSystem  # noqa: PLC0415
+    def batches(places: list[int]) -> Iterator[Any]:
+        options = pa.ipc.IpcReadOptions(included_fields=places)
+        with pa.memory_map(str(path)) as file:
+            reader = pa.ipc.open_file(file, options=options)
+            for index in range(reader.num_record_batches):
+                yield reader.get_batch(index)
 
-    how = dataset.ParquetFragmentScanOptions(
-        use_buffered_stream=True,
-        buffer_size=1 << 20,
-        pre_buffer=False,
-        page_checksum_verification=True,
-    )
-    form = (
-        dataset.ParquetFileFormat(default_fragment_scan_options=how)
-        if is_parquet
-        else dataset.IpcFileFormat()
-    )
-    file = form.make_fragment(str(path.absolute()), LocalFileSystem())
-    schema = file.physical_schema
-    if len(set(schema.names)) < len(schema.names):
-        raise FileError(f"two columns of {path} have the same name. Rename them.")
-    return TypedFile(schema, file.count_rows(), file)
+    def stretches(name: str) -> Iterator[Any]:
+        for batch in batches([schema.get_field_index(name)]):
+            for start in range(0, batch.num_rows, STRETCH):
+                yield batch.column(0).slice(start, STRETCH)
+
+    with pa.memory_map(str(path)) as file:
+        schema = pa.ipc.open_file(file).schema
+    # one column is as good as another to count by
+    count = sum(batch.num_rows for batch in batches([0])) if len(schema) else 0
+    return TypedFile(schema, count, stretches)
