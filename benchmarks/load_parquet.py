@@ -19,15 +19,15 @@ import numpy as np
 from _memory import Cost, cost_of
 
 import dpmcmc
-from dpmcmc.files import read_table
+from dpmcmc.files import DataFile
 from dpmcmc.model.preparation import Clamp, Stack
 
 COLUMNS = [f"x{place}" for place in range(9)] + ["y"]
 
 READERS = {
-    "read_table": (
-        "from dpmcmc.files import read_table; read_table(sys.argv[1])",
-        "table = read_table(sys.argv[2])",
+    "DataFile": (
+        "from dpmcmc.files import DataFile; DataFile(sys.argv[1]).read_values()",
+        "table = DataFile(sys.argv[2]).read_values()",
     ),
     "pyarrow to pandas": (
         "import pyarrow.parquet as pq; pq.read_table(sys.argv[1]).to_pandas()",
@@ -97,22 +97,21 @@ def main() -> None:
                 costs[name].append(cost_of(before, work, str(one), str(path)))
         print("| reader | rows | columns, MB | seconds | ratio | peak / columns |")
         print("| --- | --- | --- | --- | --- | --- |")
-        pairs = zip(costs["read_table"], costs["pyarrow to pandas"], strict=True)
+        pairs = zip(costs["DataFile"], costs["pyarrow to pandas"], strict=True)
         ratio = median(ours.seconds / theirs.seconds for ours, theirs in pairs)
         for name, measured in costs.items():
             seconds = median(cost.seconds for cost in measured)
             peak = median(cost.peak for cost in measured) / size
-            against = ratio if name == "read_table" else 1
+            against = ratio if name == "DataFile" else 1
             print(
                 f"| {name} | {options.rows:,} | {size / 1e6:.0f} | {seconds:.2f} | "
                 f"{against:.2f} | {peak:.2f} |",
                 flush=True,
             )
-        records = dpmcmc.Records(read_table(path))
-    first, step = seconds_a_step(records, 5, 65)
+        first, step = seconds_a_step(dpmcmc.Records(DataFile(path)), 5, 65)
     print("\n| logistic regression, 9 covariates | seconds |")
     print("| --- | --- |")
-    print(f"| from loaded columns to 5 steps, compiled | {first:.1f} |")
+    print(f"| from the file to 5 steps, compiled | {first:.1f} |")
     print(f"| each step after | {step:.3f} ({1 / step:.1f} steps a second) |")
 
 

@@ -18,12 +18,14 @@ RECORDS = 200
 
 MODEL = """\
 import dpmcmc
+from dpmcmc.workflow import Study
 
-model = dpmcmc.Model(
+mean = dpmcmc.Model(
     log_likelihood=lambda theta, record: -0.5 * (record["x"] - theta["mean"]) ** 2,
     log_prior=lambda theta: -0.005 * theta["mean"] ** 2,
     initial={"mean": 0.0},
 )
+model = Study(mean, columns=["x"])
 number = 3
 """
 

@@ -252,7 +252,7 @@ def test_what_cannot_be_declared_is_refused(make: Any, parts: list[str]) -> None
         ),
         ({"age": Standardise([1, 2], 1)}, ["column 'age'", "shape ()"]),
         ({"pair": OneHot(3)}, ["column 'pair'", "shape (2,)", "one code"]),
-        (Clamp(0, 1), ["a record is a dict", "Preparation({'name': step})"]),
+        (Clamp(0, 1), ["each record is a dict", "Preparation({'name': step})"]),
     ],
 )
 def test_what_does_not_fit_the_records_is_refused(
@@ -275,7 +275,20 @@ def test_what_does_not_fit_the_records_is_refused(
 
 def test_a_bare_record_has_no_columns() -> None:
     preparation = Preparation({"x": Clamp(0, 1)})
-    assert_refused(lambda: preparation.check(AGE), "no named columns", "bare array")
+    assert_refused(lambda: preparation.check(AGE), "one number", "by name")
+    model = Model(
+        lambda theta, record: theta["mean"],
+        lambda theta: 0.0,
+        {"mean": 0.0},
+        preparation=preparation,
+    )
+    for shape, words in (((1000,), "one number"), ((1000, 3), "shape (3,)")):
+        message = assert_refused(
+            lambda shape=shape: run_openly(model=model, records=Sealed(shape)),
+            words,
+            "{'x': array}",
+        )
+        assert "Tracer" not in message
 
 
 def test_check_returns_the_shape_of_a_prepared_record() -> None:

@@ -230,7 +230,7 @@ def test_a_ledger_that_is_no_ledger(dpmcmc: Command, folder: Path) -> None:
 
 def test_a_folder_that_is_in_use_or_taken(dpmcmc: Command, finished: Path) -> None:
     before = entries(finished)
-    assert "holds a run already. Go on" in dpmcmc(f"{SAMPLE} --yes").refusal
+    assert "holds a run already. Continue" in dpmcmc(f"{SAMPLE} --yes").refusal
     with RunFolder.open("run", write=True):
         assert "is in use" in dpmcmc("sample --resume --out run").refusal
     (finished / "full").mkdir()

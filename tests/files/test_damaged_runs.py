@@ -66,7 +66,7 @@ def test_a_damaged_part_is_named(path: Path) -> None:
         folder = RunFolder.open(path)
         told = refusal(lambda folder=folder: folder.read("chunk-000000"))
         assert told.startswith(
-            f"{file} is damaged, or of another run. Put back a whole"
+            f"{file} is damaged, or belongs to another run. Restore a whole"
         )
         assert folder.read("start")["theta"].size == 3
     file.write_bytes(whole)
@@ -86,7 +86,7 @@ def test_a_part_of_another_run_is_found(path: Path, tmp_path: Path) -> None:
         other.keep("start", {"theta": np.arange(3.0)})
     name = "parts/000000.start.npz"
     (path / name).write_bytes((tmp_path / "other" / name).read_bytes())
-    assert "of another run" in refusal(lambda: RunFolder.open(path).read("start"))
+    assert "another run" in refusal(lambda: RunFolder.open(path).read("start"))
 
 
 def test_a_part_that_is_gone_is_found(path: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize("write", [False, True])
 def test_a_folder_without_facts(tmp_path: Path, write: bool) -> None:
     told = refusal(lambda: RunFolder.open(tmp_path, write=write))
-    assert told.startswith(f"there is no {tmp_path / 'run.json'}: the folder holds no")
+    assert told.startswith(f"there is no {tmp_path / 'run.json'}: the folder does")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -136,7 +136,7 @@ def test_any_changed_fact_is_found(path: Path) -> None:
     ):
         file.write_text(damaged)
         told = refusal(lambda: RunFolder.open(path))
-        assert told.startswith(f"{file} is damaged, or was edited by hand. Put back")
+        assert told.startswith(f"{file} is damaged, or was edited by hand. Restore")
     file.write_bytes(b"\xff\xfe\x00")
     assert "is damaged" in refusal(lambda: RunFolder.open(path))
 
@@ -146,7 +146,7 @@ def test_a_newer_version(path: Path) -> None:
     digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
     (path / "run.json").write_text(json.dumps({**content, "sha256": digest}))
     told = refusal(lambda: RunFolder.open(path))
-    assert f"{path / 'run.json'} is of format 2, and this dpmcmc reads up to 1" in told
+    assert f"{path / 'run.json'} has format 2, and this dpmcmc reads up to 1" in told
     assert "Install that version" in told
 
 
@@ -211,7 +211,7 @@ def test_a_crash_while_saving_leaves_one_posterior_or_the_other(
 def test_a_folder_that_holds_a_run(path: Path) -> None:
     told = refusal(lambda: RunFolder.create(path, {}))
     assert told == (
-        f"{path} holds a run already. Go on with that run (--resume), or give another "
+        f"{path} holds a run already. Continue that run (--resume), or give another "
         "folder."
     )
     assert RunFolder.open(path).facts == {"model": "income"}

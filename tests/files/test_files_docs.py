@@ -11,4 +11,4 @@ PAGE = Path(__file__).parents[2] / "docs" / "files.md"
 def test_the_examples_run():
     failed, tried = doctest.testfile(str(PAGE), module_relative=False, encoding="utf-8")
     assert failed == 0
-    assert tried == 15
+    assert tried == 22

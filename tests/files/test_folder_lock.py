@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from saved import posterior_of
 
 from dpmcmc.files import FileError, RunFolder, run_folder
 
@@ -82,8 +83,6 @@ def test_a_second_writer_is_refused_until_the_first_is_killed(path: Path) -> Non
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
         refused(path, lambda: RunFolder.open(path, write=True))
-        refused(path, lambda: reader.keep("start", {}))
-        refused(path, lambda: reader.note({"a": 1}))
         assert reader.parts() == ()  # to read is free
         holder.send_signal(signal.SIGKILL)
     with RunFolder.open(path, write=True) as folder:
@@ -93,19 +92,42 @@ def test_a_second_writer_is_refused_until_the_first_is_killed(path: Path) -> Non
 def test_the_lock_ends_with_the_block(path: Path) -> None:
     with RunFolder.open(path, write=True):
         refused(path, lambda: RunFolder.open(path, write=True))
-    with RunFolder.open(path) as folder:
-        folder.keep("start", {"a": np.ones(1)})  # takes the lock by itself
-        refused(path, lambda: RunFolder.open(path, write=True))
-    folder.close()
+    RunFolder.open(path, write=True).close()
     RunFolder.open(path, write=True).close()
 
 
-def test_who_takes_the_lock_later_sees_what_was_written(path: Path) -> None:
-    late = RunFolder.open(path)
-    with RunFolder.open(path, write=True) as first:
-        first.keep("start", {})
-        first.note({"by": "first"})
-    with late:
+def test_who_has_no_lock_writes_nothing(path: Path) -> None:
+    reader = RunFolder.open(path)
+    with RunFolder.open(path, write=True) as closed:
+        pass
+    for folder in (reader, closed):
+        for write in (
+            lambda folder=folder: folder.keep("start", {}),
+            lambda folder=folder: folder.note({"a": 1}),
+            lambda folder=folder: folder.save_posterior(posterior_of()),
+            folder.discard,
+        ):
+            with pytest.raises(FileError, match="Open it with write=True"):
+                write()
+    assert RunFolder.open(path).facts == {}
+    assert RunFolder.open(path).parts() == ()
+
+
+def test_who_takes_the_lock_sees_what_was_written(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also what was written while it waited at the door."""
+    lock = run_folder.Lock
+
+    def after_another(file: Path) -> object:
+        monkeypatch.undo()
+        with RunFolder.open(path, write=True) as first:
+            first.keep("start", {})
+            first.note({"by": "first"})
+        return lock(file)
+
+    monkeypatch.setattr(run_folder, "Lock", after_another)
+    with RunFolder.open(path, write=True) as late:
         late.keep("chunk-000000", {})
         late.note({"then": "late"})
     again = RunFolder.open(path)
@@ -148,7 +170,7 @@ def test_who_comes_second_by_a_moment_is_refused(
 
 
 def test_files_that_may_not_grow_are_said_and_nothing_is_lost(path: Path) -> None:
-    with RunFolder.open(path) as folder:
+    with RunFolder.open(path, write=True) as folder:
         folder.keep("start", {"x": np.ones(5)})
     child = start(FULL, str(path), str(Path(__file__).parent))
     told, _ = child.communicate()

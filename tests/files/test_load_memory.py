@@ -44,9 +44,11 @@ def test_the_peak_is_at_most_twice_the_columns(
             from pyarrow import csv
 
             csv.write_csv(table, paths[-1])
+    names = list(columns)
     cost = cost_of(
-        "from dpmcmc.files import read_table; read_table(sys.argv[1])",
-        "table = read_table(sys.argv[2])\n"
+        "from dpmcmc.files import DataFile\n"
+        f"DataFile(sys.argv[1], {names}).read_values()",
+        f"table, present = DataFile(sys.argv[2], {names}).read_values()\n"
         f"assert sum(len(x) for x in table.values()) == {ROWS * COLUMNS}",
         *map(str, paths),
     )

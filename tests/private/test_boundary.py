@@ -44,7 +44,7 @@ EXPORTED = {
     *("Told", "Unexplained", "unit_statistics"),
 }
 INNER_NAMES = {
-    *("_SEALED", "open_records", "Opened", "read_column"),
+    *("_SEALED", "_READ", "open_records", "Opened", "read_leaf", "read_values"),
     *(
         "_access",
         "_state",
@@ -167,7 +167,7 @@ def test_only_ratios_are_added_up_in_the_boundary():
         ("ratios.py", "sum_of_steps", "sum"),
         ("ratios.py", "sum_of_steps", "sum"),
         ("ratios.py", "sums_of_steps", "reduce"),
-        ("records.py", "_read", "reduce"),  # over columns
+        ("records.py", "_read_leaves", "reduce"),  # over columns
         ("residual.py", "public", "dot"),  # of released numbers
         ("sufficient.py", "unit_statistics", "sum"),  # over a record's coordinates
         ("sufficient.py", "look", "dot"),

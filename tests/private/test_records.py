@@ -8,6 +8,8 @@ import json
 import pickle
 import pprint
 import warnings
+from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +21,7 @@ from adversarial import HOSTILE
 from dpmcmc.errors import InputError
 from dpmcmc.private import Records
 from dpmcmc.private.context import boundary_arithmetic
-from dpmcmc.private.records import open_records
+from dpmcmc.private.records import open_on_host, open_records
 
 SECRET = 7777.125
 
@@ -91,7 +93,7 @@ def test_records_show_no_value(sealed):
     shown = f"{sealed!r} {sealed!s} {sealed} {pprint.pformat(sealed)} {dir(sealed)}"
     for name in dir(sealed):
         shown += repr(getattr(sealed, name))
-    for referent in (sealed._shape, sealed._count):
+    for referent in (sealed._kinds, sealed._count):
         shown += repr(referent)
     assert "7777" not in shown
     assert repr(sealed) == "Records(5 records, sealed)"
@@ -165,7 +167,7 @@ def test_making_records_reads_no_value():
         (NeverRead((0,), "f8"), "there are 0 records"),
         ({"x": NeverRead((0, 4), "f4")}, "there are 0 records"),
         (NeverRead((2**42 + 1,), "f4"), "there are 4398046511105 records"),
-        (NeverRead((3,), "U5"), "records has dtype <U5"),
+        (NeverRead((3,), "U5"), "records has dtype str_"),
         (NeverRead((3,), "S5"), "records has dtype"),
         ({"who": NeverRead((3,), "O")}, r"records\['who'\] has dtype object"),
         (NeverRead((3,), "c16"), "records has dtype complex128"),
@@ -189,6 +191,28 @@ def test_what_is_no_array_is_refused_without_its_value(data):
     with pytest.raises(InputError, match="not an array") as caught:
         Records(data)
     assert "7777" not in str(caught.value)
+
+
+def test_the_length_of_a_text_is_not_shown():
+    messages = set()
+    for text in ("al", "alexander"):
+        with pytest.raises(InputError) as caught:
+            Records({"who": np.array(["bo", text])})
+        messages.add(str(caught.value))
+    assert len(messages) == 1
+
+
+def test_a_container_may_be_of_any_class():
+    """Also one that does not say when two of it are the same."""
+
+    @jax.tree_util.register_dataclass
+    @dataclass(eq=False)
+    class Pair:
+        x: Any
+        y: Any
+
+    arrays, _, _ = opened(Pair(np.arange(3.0), np.arange(3)))
+    assert arrays.y.tolist() == [0, 1, 2]
 
 
 def test_keys_of_randomness_are_no_records():
@@ -275,6 +299,102 @@ def test_the_setting_of_the_user_is_left_alone():
     before = jax.config.jax_enable_x64
     opened(np.zeros(3), np.float64)
     assert jax.config.jax_enable_x64 == before
+
+
+# Masked arrays
+
+
+def test_a_masked_cell_is_a_missing_value():
+    """Not the value under the mask, which NumPy keeps."""
+    x = np.ma.array([1.0, SECRET, 3.0, 4.0], mask=[0, 1, 0, 0])
+    pairs = np.ma.array(np.full((4, 2), 5), mask=[[0, 0], [0, 0], [0, 1], [0, 0]])
+    arrays, present, _ = opened({"x": x, "pair": pairs})
+    assert present.tolist() == [True, False, False, True]
+    assert arrays["x"].tolist() == [1, 0, 3, 4]
+    assert arrays["pair"][2].tolist() == [5, 0]
+
+
+@pytest.mark.parametrize("dtype", ["f8", ">f4", "i8", "u1", "?"])
+def test_a_mask_changes_nothing_but_who_is_present(dtype):
+    values = np.array([1, 0, 1]).astype(dtype)
+    masks = (False, [0, 0, 0], [0, 1, 0], [1, 1, 1])
+    kinds, seen = set(), []
+    for mask in masks:
+        sealed = Records(np.ma.array(values, mask=mask))
+        kinds.add(repr(sealed.shape_of_one(np.float32)))
+        seen.append(open_on_host(sealed, np.float32))
+    assert len(kinds) == 1
+    assert len({one.arrays.dtype for one in seen}) == 1
+    assert [one.present.sum() for one in seen] == [3, 3, 2, 0]
+    assert open_on_host(Records(values), np.float32).present is None
+
+
+# Sources: tables that are not in memory yet
+
+
+class Table:
+    """A source that counts how often it is read."""
+
+    def __init__(self, columns, error=None):
+        self.columns, self.error, self.reads = columns, error, 0
+        self.schema = {name: array.dtype for name, array in columns.items()}
+        self.length = len(next(iter(columns.values())))
+
+    def __len__(self):
+        return self.length
+
+    def read_values(self):
+        self.reads += 1
+        if self.error is not None:
+            raise self.error
+        return self.columns, np.arange(self.length) != 1
+
+
+def test_a_source_is_read_once_when_it_is_first_opened():
+    source = Table({"x": np.arange(3.0), "n": np.arange(3)})
+    sealed = Records(source)
+    assert len(sealed) == 3
+    assert sealed.shape_of_one(np.float32) == {
+        "x": jax.ShapeDtypeStruct((), np.float32),
+        "n": jax.ShapeDtypeStruct((), np.int32),
+    }
+    assert source.reads == 0
+    for dtype in (np.float32, np.float64):
+        inside = open_on_host(sealed, dtype)
+        assert inside.arrays["x"].dtype == dtype
+        assert inside.arrays["n"].tolist() == [0, 1, 2]
+        assert inside.present.tolist() == [True, False, True]
+    assert source.reads == 1
+
+
+def test_a_source_that_fails_tells_no_value():
+    sealed = Records(Table({"x": np.zeros(3)}, ValueError("secret 4711")))
+    with pytest.raises(InputError, match="have changed") as caught:
+        open_on_host(sealed, np.float32)
+    assert "4711" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    told = InputError("the file is gone.")
+    with pytest.raises(InputError, match="the file is gone"):
+        open_on_host(Records(Table({"x": np.zeros(3)}, told)), np.float32)
+
+
+def test_a_source_of_text_is_refused_unread():
+    source = Table({"x": np.array(["a", "b"])})
+    with pytest.raises(InputError, match=r"records\['x'\] has dtype str_"):
+        Records(source)
+    assert source.reads == 0
+
+
+@pytest.mark.parametrize(
+    "columns", [{"x": np.zeros(4)}, {"x": np.zeros(3, int)}, {"y": np.zeros(3)}]
+)
+def test_a_source_must_keep_what_it_said(columns):
+    source = Table({"x": np.zeros(3)})
+    sealed = Records(source)
+    source.columns = columns
+    for _ in range(2):  # and it is not kept
+        with pytest.raises(InputError, match="have changed"):
+            open_on_host(sealed, np.float32)
 
 
 # What was sealed is what is opened

@@ -13,6 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import dpmcmc
 from dpmcmc.errors import InputError
 from dpmcmc.model.model import Model
 from dpmcmc.private import Chains, FullData, Grid, Records, Tape
@@ -105,19 +106,127 @@ def test_a_record_with_a_missing_value_is_not_present(make):
     assert arrays["n"].tolist() == [3, 0, 2**31 - 1, 0]
 
 
-def test_columns_of_plain_pandas_are_read():
-    frame = pd.DataFrame({"x": [0.5, np.nan, 2.5], "n": [1, 2, 3], "b": [True] * 3})
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_null_and_nan_are_missing(make):
+    """They are one thing in pandas, and so in every table."""
+    arrays, present = opened(make({"x": [0.5, float("nan"), None, np.inf]}))
+    assert present.tolist() == [True, False, False, True]
+    assert arrays["x"].tolist() == [0.5, 0, 0, np.inf]
+
+
+# In pandas, one value decides over the dtype of a column
+
+
+NUMBERS = [
+    *([1, 2, 3], [1, 2, None], [1, 2, 3.5], [1, 2, np.nan], [1, 2, np.inf]),
+    *([True + 0, 2**40, 3], [1, 2, 5e-324], [1.0, 2.0, 3.0], [2**63, 1, 0]),
+]
+
+
+@pytest.mark.parametrize("values", NUMBERS, ids=str)
+def test_all_number_dtypes_of_pandas_enter_alike(values):
+    series = pd.Series(values)
+    assert series.dtype.kind in "iuf"
+    expected = Records({"x": np.zeros(3)}).shape_of_one(np.float32)
+    for data in (pd.DataFrame({"x": series}), {"x": series}, {"x": pd.Index(series)}):
+        assert Records(data).shape_of_one(np.float32) == expected
+        arrays, present = opened(data, np.float64)
+        assert arrays["x"].dtype == np.float64
+        assert present.tolist() == [not pd.isna(value) for value in values]
+        there = [value for value in values if not pd.isna(value)]
+        assert arrays["x"][present].tolist() == there
+
+
+def test_one_missing_value_does_not_decide_over_a_run():
+    """As a code, integers of pandas are refused whether or not one is missing."""
+    model = Model(
+        lambda theta, record: jnp.zeros(3)[record["group"]],
+        lambda theta: -0.5 * theta**2,
+        0.0,
+    )
+    messages = set()
+    for values in ([0, 1, 2], [0, 1, None]):
+        with pytest.raises(InputError) as caught:
+            dpmcmc.sample_not_private(
+                model,
+                pd.DataFrame({"group": values}),
+                steps=4,
+                seed=1,
+                proposal=RandomWalk(0.5),
+                progress=False,
+            )
+        messages.add(str(caught.value))
+    assert len(messages) == 1
+
+
+@pytest.mark.parametrize("values", [[0, 1, 2], [0, None, 2]])
+@pytest.mark.parametrize(
+    "declare",
+    [
+        lambda values: pd.DataFrame({"g": pd.array(values, dtype="Int64")}),
+        lambda values: pd.DataFrame({"g": pd.array(values, dtype="int8[pyarrow]")}),
+        lambda values: pl.DataFrame({"g": values}, schema={"g": pl.Int8}),
+        lambda values: pa.table({"g": pa.array(values, pa.uint16())}),
+    ],
+)
+def test_declared_integers_stay_integers(declare, values):
+    arrays, present = opened(declare(values))
+    assert arrays["g"].dtype == np.int32
+    assert present.tolist() == [value is not None for value in values]
+    assert arrays["g"].tolist() == [value or 0 for value in values]
+
+
+ODD = {
+    "booleans": [True, False],
+    "a missing boolean": [True, None],
+    "text": ["alice", "bob"],
+    "missing text": ["alice", None],
+    "text and numbers": ["alice", 1],
+    "dates": [datetime.datetime(2020, 1, 1)] * 2,
+    "a wrong date": [datetime.datetime(2020, 1, 1), "alice"],
+    "categories": pd.Categorical(["alice", "bob"]),
+    "nothing": [None, None],
+    "complex": [1j, 2.0],
+}
+
+
+def test_all_other_dtypes_of_pandas_are_refused_alike():
+    """One message for all: which dtype it is may be up to one value."""
+    messages = set()
+    for values in ODD.values():
+        for data in (pd.DataFrame({"x": values}), {"x": pd.Series(values)}):
+            with pytest.raises(InputError) as caught:
+                Records(data)
+            messages.add(str(caught.value))
+    assert len(messages) == 1
+    assert "records['x']" in messages.pop()
+
+
+def test_booleans_of_pandas_enter_once_declared():
+    frame = pd.DataFrame({"b": [True, None, False]}).astype({"b": "boolean"})
     arrays, present = opened(frame)
+    assert arrays["b"].tolist() == [True, False, False]
     assert present.tolist() == [True, False, True]
-    assert arrays["n"].tolist() == [1, 2, 3]
 
 
-@pytest.mark.parametrize("make", [pl.DataFrame, pa.table])
-def test_a_number_that_is_no_number_is_not_missing(make):
-    """NaN is a value in polars and Arrow: the model decides what it says."""
-    arrays, present = opened(make({"x": [0.5, float("nan"), None]}))
-    assert present.tolist() == [True, True, False]
-    assert np.isnan(arrays["x"][1])
+@pytest.mark.parametrize(
+    "make", [pd.Series, pl.Series, lambda x: pa.chunked_array([x])]
+)
+def test_a_dict_of_columns_is_a_table(make):
+    """Also beside arrays, and alone."""
+    column = make([0.5, None, 2.5])
+    arrays, present = opened({"x": column, "y": np.arange(3)})
+    assert present.tolist() == [True, False, True]
+    assert arrays["x"].tolist() == [0.5, 0, 2.5]
+    alone, present = opened(column)
+    assert alone.tolist() == [0.5, 0, 2.5]
+
+
+def test_a_table_is_not_written_to():
+    frame = pd.DataFrame({"x": [0.5, np.nan, 2.5]})
+    before = frame.copy()
+    opened(frame)
+    pd.testing.assert_frame_equal(frame, before)
 
 
 def chain_bits(table, steps=200):
@@ -183,7 +292,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("make", REFUSED.values(), ids=REFUSED)
 def test_a_column_without_numbers_is_refused_by_name_alone(make):
-    with pytest.raises(InputError, match="column 'name' holds") as caught:
+    with pytest.raises(InputError, match=r"records\['name'\] ") as caught:
         Records(make())
     assert "alice" not in str(caught.value)
     assert "bob" not in str(caught.value)
@@ -193,6 +302,11 @@ def test_a_column_without_numbers_is_refused_by_name_alone(make):
 def test_a_column_without_a_name_is_refused():
     with pytest.raises(InputError, match="column 0 is not text"):
         Records(pd.DataFrame(np.zeros((3, 2))))
+
+
+def test_two_columns_of_one_name_are_refused():
+    with pytest.raises(InputError, match="the same name"):
+        Records(pd.DataFrame(np.zeros((3, 2)), columns=["a", "a"]))
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])

@@ -33,9 +33,9 @@ def edit(path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "harm", "said"),
     [
-        ("run.json", Path.unlink, ["there is no", "run.json", "put back a copy"]),
-        ("run.json", cut, ["run.json is damaged, or was edited by hand. Put back"]),
-        ("run.json", edit, ["run.json is damaged, or was edited by hand. Put back"]),
+        ("run.json", Path.unlink, ["there is no", "run.json", "restore a copy"]),
+        ("run.json", cut, ["run.json is damaged, or was edited by hand. Restore"]),
+        ("run.json", edit, ["run.json is damaged, or was edited by hand. Restore"]),
         ("parts/000004.chunk-000003.npz", flip, ["000004.chunk-000003.npz is damaged"]),
         ("parts/000004.chunk-000003.npz", cut, ["000004.chunk-000003.npz is damaged"]),
         ("parts/000004.chunk-000003.npz", Path.unlink, ["its file 000004 is missing"]),
@@ -80,7 +80,7 @@ def test_a_damaged_posterior_is_made_again_from_the_parts(
 
 def test_a_run_that_has_not_ended_has_no_report(finished: Path) -> None:
     (finished / "run" / "posterior.nc").unlink()
-    with pytest.raises(InputError, match=r"has not come to its end\. Go on with it"):
+    with pytest.raises(InputError, match=r"has not finished\. Continue it"):
         report(finished / "run")
 
 

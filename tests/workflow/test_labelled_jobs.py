@@ -56,7 +56,8 @@ def people(tmp_path: Path) -> Path:
 
 
 def run_study(folder: Path, name: str = "study", **changes: Any) -> Outcome:
-    job = without_ledger(folder, model=f"{folder}/model.py:{name}", **changes)
+    model, columns = f"{folder}/model.py:{name}", ("age", "region", "ill")
+    job = without_ledger(folder, model=model, columns=columns, **changes)
     return run(job, folder / "run", ask=yes, progress=False)
 
 
@@ -92,7 +93,8 @@ def test_the_command_line_says_the_labels(
 ) -> None:
     words = (
         f"sample {people}/model.py:study --data {people}/people.csv --delta 1e-6 "
-        f"--clip 0.01 --steps 20 --scale 0.3 --out {people}/run --yes"
+        "--columns age,region,ill --clip 0.01 --steps 20 --scale 0.3 "
+        f"--out {people}/run --yes"
     )
     assert cli.main(words.split()) == 0
     assert "coefficients[region=east] " in capsys.readouterr().out

@@ -37,7 +37,7 @@ def written(folder: Path, text: str) -> str:
 
 
 def test_a_model_a_study_and_a_function_are_read(folder: Path) -> None:
-    loaded = load_study(f"{folder}/model.py:model")
+    loaded = load_study(f"{folder}/model.py:mean")
     assert isinstance(loaded.study.model, dpmcmc.Model)
     assert loaded.study.names() is None
     place = written(
@@ -125,4 +125,11 @@ def test_levels_become_places(folder: Path) -> None:
     (folder / "text.csv").write_text("region\nsouth\nnorth\nelsewhere\n")
     study = Study(print, columns=["region"], levels={"region": ["north", "south"]})
     opened = open_on_host(study.read(folder / "text.csv"), "float64")
-    np.testing.assert_array_equal(opened.arrays["region"][:2], [1.0, 0.0])
+    np.testing.assert_array_equal(opened.arrays["region"][:2], [1, 0])
+    assert opened.present.tolist() == [True, True, False]
+
+
+def test_integers_stay_integers(folder: Path) -> None:
+    (folder / "codes.csv").write_text("group\n2\n0\n")
+    study = Study(print, columns=["group"], integers=["group"])
+    assert study.open(folder / "codes.csv").schema == {"group": np.dtype(np.int64)}

@@ -34,8 +34,8 @@ examples:
         --out run --dry-run
 
   Tell it how to go:
-    dpmcmc sample model.py:model --data people.csv --bounds age=0:120 \\
-        --epsilon 1 --delta 1e-6 --clip 0.01 --scale 0.1 --out run
+    dpmcmc sample model.py:model --data people.csv --columns age,ill \\
+        --bounds age=0:120 --epsilon 1 --delta 1e-6 --clip 0.01 --scale 0.1 --out run
 
   Go on with a run that was broken off, with the settings that it has:
     dpmcmc sample --resume --out run

@@ -17,7 +17,9 @@ def add_table_options(parser: argparse.ArgumentParser, *, required: bool) -> Non
         "--data", required=required, metavar="FILE", help=".parquet, .csv, .arrow, …"
     )
     table.add_argument(
-        "--columns", metavar="A,B", help="columns to read; all, or what the model takes"
+        "--columns",
+        metavar="A,B",
+        help="columns to read; all, or what the model takes; text files need them",
     )
     table.add_argument(
         "--bounds",

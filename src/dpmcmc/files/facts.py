@@ -16,15 +16,15 @@ __all__ = ["FORMAT", "plain_json", "read_facts", "text_of_facts"]
 FORMAT = 1
 """The version of the layout that is written here, and the newest that is read.
 
-Whatever changes with it, ``format`` and ``sha256`` stay, so that an older dpmcmc can
-tell a newer file from a damaged one.
+``format`` and ``sha256`` stay in every version, so that an older dpmcmc can tell a
+newer file from a damaged one.
 """
 
 
 def text_of_facts(run: str, facts: Mapping[str, Any]) -> str:
     """The text of run.json, from the id of the run and its facts."""
     content = {"format": FORMAT, "run": run, "facts": facts}
-    return json.dumps({**content, "sha256": _sum_of(content)}, indent=2) + "\n"
+    return json.dumps({**content, "sha256": _digest(content)}, indent=2) + "\n"
 
 
 def read_facts(folder: Path) -> tuple[str, dict[str, Any]]:
@@ -35,35 +35,30 @@ def read_facts(folder: Path) -> tuple[str, dict[str, Any]]:
     FileError
         If it is missing, damaged, or of a newer version.
     """
-    _require_facts(folder)
     file = folder / "run.json"
+    if not file.is_file():
+        raise FileError(
+            f"there is no {file}: the folder does not hold a run, or its facts are "
+            "lost. Give the folder of a run, or restore a copy of the file."
+        )
     try:
-        whole = json.loads(file.read_bytes())
-        claimed = whole.pop("sha256")
-        version = whole["format"]
+        content = json.loads(file.read_bytes())
+        is_whole = content.pop("sha256") == _digest(content)
+        version = content["format"]
     except OSError as error:
         raise not_readable(file, error) from None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        claimed, whole, version = None, None, FORMAT
-    if claimed != _sum_of(whole):
+        is_whole = False
+    if not is_whole:
         raise FileError(
-            f"{file} is damaged, or was edited by hand. Put back a whole copy of it."
+            f"{file} is damaged, or was edited by hand. Restore a whole copy of it."
         )
     if version > FORMAT:
         raise FileError(
-            f"{file} is of format {version}, and this dpmcmc reads up to {FORMAT}: a "
-            "newer one wrote it. Install that version."
+            f"{file} has format {version}, and this dpmcmc reads up to {FORMAT}: a "
+            "newer version wrote it. Install that version."
         )
-    return whole["run"], whole["facts"]
-
-
-def _require_facts(folder: Path) -> None:
-    """Refuse a folder without run.json."""
-    if not (folder / "run.json").is_file():
-        raise FileError(
-            f"there is no {folder / 'run.json'}: the folder holds no run, or lost its "
-            "facts. Give the folder of a run, or put back a copy of the file."
-        )
+    return content["run"], content["facts"]
 
 
 def plain_json(facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -72,7 +67,7 @@ def plain_json(facts: Mapping[str, Any]) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If they are no JSON.
+        If they are not JSON.
     """
     try:
         return json.loads(json.dumps(dict(facts), allow_nan=False))
@@ -83,5 +78,5 @@ def plain_json(facts: Mapping[str, Any]) -> dict[str, Any]:
         ) from None
 
 
-def _sum_of(content: object) -> str:
+def _digest(content: object) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

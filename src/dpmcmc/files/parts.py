@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of a run: arrays by name as one file that knows when it is damaged.
+"""Parts of a run: arrays by name as one file that shows when it is damaged.
 
 A part is an ``.npz`` archive, as NumPy writes and reads it. The comment at its end is
 the SHA-256 of a seal, which says where the part belongs, and of all bytes before.
@@ -36,7 +36,7 @@ def encode(arrays: Mapping[str, np.ndarray], seal: str) -> bytes:
             _require_storable(name, array)
             entry = io.BytesIO()
             np.lib.format.write_array(entry, array, allow_pickle=False)
-            # the same arrays are the same bytes, whatever the day
+            # the same arrays are the same bytes on any day
             archive.writestr(zipfile.ZipInfo(f"{name}.npy", _ANY_DAY), entry.getvalue())
     # An archive ends with the length of its comment, in two bytes, and the comment.
     body = buffer.getvalue()[:-2] + _DIGITS.to_bytes(2, "little")
@@ -51,8 +51,7 @@ def decode(data: bytes, seal: str) -> dict[str, np.ndarray]:
     ValueError
         If a single bit is not as `encode` made it, or the seal is another.
     """
-    body, digest = data[:-_DIGITS], data[-_DIGITS:]
-    if _digest(body, seal) != digest:
+    if _digest(data[:-_DIGITS], seal) != data[-_DIGITS:]:
         raise ValueError("the checksum does not fit")
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         return {
@@ -68,8 +67,7 @@ def _digest(body: bytes, seal: str) -> bytes:
 
 
 def _require_storable(name: str, array: np.ndarray) -> None:
-    text = isinstance(name, str) and "\0" not in name and len(name) <= 1000
-    if not text or not name.isprintable():
+    if not isinstance(name, str) or not name.isprintable() or len(name) > 1000:
         raise InputError(
             f"an array is named {name!r}; a name must be at most 1000 printable "
             "characters."

@@ -3,7 +3,7 @@
 """Writing that leaves the old file or the new one, and one writer at a time."""
 
 import os
-from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from dpmcmc.files.problems import FileError, not_written
@@ -14,7 +14,7 @@ UNFINISHED = ".unfinished"
 """How the name of a file ends that is not whole yet."""
 
 
-def write_safely(path: Path, write: Callable[[Path], object]) -> None:
+def write_safely(path: Path, data: bytes) -> None:
     """Write a file under another name, make it durable, then give it its name.
 
     A crash at any moment leaves what was there before, or the whole new file.
@@ -22,16 +22,17 @@ def write_safely(path: Path, write: Callable[[Path], object]) -> None:
     Raises
     ------
     FileError
-        If the system does not let us: a full disk, a folder that is not writable.
+        If the system refuses: a full disk, a folder that is not writable.
     """
     unfinished = path.with_name(f".{path.name}{UNFINISHED}")
     try:
-        write(unfinished)
+        unfinished.write_bytes(data)
         _sync(unfinished, os.O_RDWR)
         unfinished.replace(path)
         _sync(path.parent, os.O_RDONLY)
     except OSError as error:
-        _forget(unfinished)
+        with suppress(OSError):  # the next writer tries again
+            unfinished.unlink(missing_ok=True)
         raise not_written(path, error) from None
 
 
@@ -42,19 +43,6 @@ def _sync(path: Path, mode: int) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _forget(path: Path) -> None:
-    try:
-        path.unlink(missing_ok=True)
-    except OSError:
-        return  # the next writer tries again
-
-
-def _require_same(descriptor: int, path: Path) -> None:
-    """Refuse a lock whose file was removed by who held it before."""
-    if not os.path.samestat(os.fstat(descriptor), path.stat()):
-        raise FileNotFoundError(path)
 
 
 class Lock:
@@ -80,16 +68,19 @@ class Lock:
             raise not_written(path, error) from None
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            _require_same(self._descriptor, path)
+            # who held it before may have removed the file
+            is_ours = os.path.samestat(os.fstat(self._descriptor), path.stat())
         except (BlockingIOError, FileNotFoundError):
+            is_ours = False
+        except OSError as error:
+            self.release()
+            raise not_written(path, error) from None
+        if not is_ours:
             self.release()
             raise FileError(
                 f"{path.parent} is in use: another run is writing to it. Wait until it "
                 "ends, or give another folder."
-            ) from None
-        except OSError as error:
-            self.release()
-            raise not_written(path, error) from None
+            )
 
     def release(self) -> None:
         """Let others write."""

@@ -2,24 +2,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records: sealed where they enter, opened only inside the boundary.
 
-The wrapper shows what is public (how many records there are, the shape and dtype of
-one) and nothing else. It guards against accident, in our code and the user's; it
-cannot guard against a hostile program in the same Python process.
+The wrapper shows what is public (the number of records, the shape and dtype of one)
+and nothing else. It guards against accident, in our code and the user's; it cannot
+guard against a hostile program in the same Python process.
 """
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 from weakref import WeakKeyDictionary
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from dpmcmc.arithmetic import RECORD_LIMIT
 from dpmcmc.errors import InputError
 from dpmcmc.private.ratios import BLOCK
-from dpmcmc.private.tables import Table, read_column, table_of
+from dpmcmc.private.tables import (
+    Kind,
+    columns_of,
+    is_float,
+    is_source,
+    kind_of,
+    read_leaf,
+)
 
 __all__ = ["Opened", "Records", "open_on_host", "open_records"]
 
@@ -34,44 +39,43 @@ class Opened(NamedTuple):
     present: Any
 
 
-@dataclass(frozen=True)
-class _Leaf:
-    """Shape and dtype of one record's part."""
-
-    shape: tuple[int, ...]
-    dtype: np.dtype
-
-
 class Records:
     """Sensitive records that only the privacy boundary can open.
 
     Parameters
     ----------
     data
-        A pytree of arrays with a common leading axis, one entry a record; or a
-        pandas, polars or Arrow table, which becomes a dict of its columns. A record
-        with a missing value in a table contributes nothing to any decision.
+        A pytree of arrays or columns with a common leading axis, one entry a record; a
+        pandas, polars or Arrow table, which becomes a dict of its columns; or a
+        `dpmcmc.files.DataFile`, whose values are read when they are first needed. A
+        record with a missing value (a null or NaN in a column of a table, a masked
+        cell of an array) contributes nothing to any decision.
 
     Raises
     ------
     InputError
-        If there is no record, the leading axes differ, or a leaf or column does not
-        hold numbers. Only shapes and dtypes are looked at.
+        If there is no record, the leading axes differ, or an array or column does not
+        hold numbers. Only shapes and types are looked at.
     """
 
-    __slots__ = ("__weakref__", "_count", "_shape")
+    __slots__ = ("__weakref__", "_count", "_kinds")
 
     _count: int
-    _shape: Any
+    _kinds: Any
 
     def __init__(self, data: Any) -> None:
-        table = table_of(data)
-        leaves = table.columns if table else _array_leaves(data)
-        self._count = _common_length(leaves)
-        # Containers of our own, so that the caller's may change.
-        source = table or jax.tree.map(lambda leaf: leaf, data)
-        self._shape = _one_record(source)
-        _SEALED[self] = source
+        sealed = data if is_source(data) else columns_of(data)
+        parts = sealed
+        if is_source(sealed):
+            parts = {
+                name: Kind((len(sealed),), dtype)
+                for name, dtype in sealed.schema.items()
+            }
+        self._kinds = jax.tree_util.tree_map_with_path(
+            lambda path, leaf: kind_of(_named(path), leaf), parts
+        )
+        self._count = _common_length(self._kinds)
+        _SEALED[self] = sealed
 
     def __len__(self) -> int:
         return self._count
@@ -79,8 +83,10 @@ class Records:
     def shape_of_one(self, dtype: Any) -> Any:
         """Shape and dtype of one record in a chain of the given float dtype."""
         return jax.tree.map(
-            lambda leaf: jax.ShapeDtypeStruct(leaf.shape, _narrow(leaf.dtype, dtype)),
-            self._shape,
+            lambda kind: jax.ShapeDtypeStruct(
+                kind.shape[1:], _narrow(kind.dtype, dtype)
+            ),
+            self._kinds,
         )
 
     def __repr__(self) -> str:
@@ -91,6 +97,7 @@ class Records:
 
 
 _SEALED: WeakKeyDictionary[Records, Any] = WeakKeyDictionary()
+_READ: WeakKeyDictionary[Records, Opened] = WeakKeyDictionary()
 
 
 def open_records(
@@ -125,35 +132,57 @@ def open_records(
 def open_on_host(records: Records, dtype: Any) -> Opened:
     """Open records as host arrays, for use inside the boundary alone.
 
-    Numbers are narrowed to the chain's precision, record by record. A record of a
-    table with a missing value is not present; records that are arrays all are.
+    Numbers are narrowed to the chain's precision, record by record. A record with a
+    missing value is not present.
 
     Guarantee
     ---------
     Entry i of every array, and of ``present``, is a function of record i and of
-    public numbers. Whether ``present`` is None depends on the schema alone.
+    public numbers. Whether ``present`` is None depends on the types alone. Whether an
+    error is raised does not depend on the values.
     """
-    source = _SEALED[records]
-    arrays, missing = _read(source)
-    _require_unchanged(records, arrays)
-
-    def narrow(leaf: np.ndarray) -> np.ndarray:
-        return _saturate(leaf, _narrow(leaf.dtype, dtype))
-
-    narrowed = jax.tree.map(narrow, arrays)
-    return Opened(narrowed, None if missing is None else ~missing)
+    arrays, present = _read(records)
+    narrowed = jax.tree.map(
+        lambda leaf: _saturate(leaf, _narrow(leaf.dtype, dtype)), arrays
+    )
+    return Opened(narrowed, present)
 
 
-def _read(source: Any) -> tuple[Any, np.ndarray | None]:
-    """Read what was sealed; no error tells of a value."""
+def _read(records: Records) -> Opened:
+    """Read what was sealed, in the shapes and dtypes that were sealed.
+
+    A source is read once, and what it gave is kept. No error tells of a value.
+    """
+    if records in _READ:
+        return _READ[records]
+    sealed, kinds = _SEALED[records], records._kinds
     try:
-        if not isinstance(source, Table):
-            return jax.tree.map(np.asarray, source), None
-        columns = {name: read_column(source, name) for name in source.names}
-        missing = np.logical_or.reduce([column.missing for column in columns.values()])
-        return {name: column.values for name, column in columns.items()}, missing
+        if is_source(sealed):
+            opened = Opened(*sealed.read_values())
+        else:
+            opened = _read_leaves(sealed, kinds)
+        found = jax.tree.map(lambda leaf: Kind(leaf.shape, leaf.dtype), opened.arrays)
+    except InputError:
+        raise
     except Exception:
         raise InputError(_CHANGED) from None
+    if jax.tree.flatten(found) != jax.tree.flatten(kinds):
+        raise InputError(_CHANGED)
+    if is_source(sealed):
+        _READ[records] = opened
+    return opened
+
+
+def _read_leaves(tree: Any, kinds: Any) -> Opened:
+    leaves, structure = jax.tree.flatten(tree)
+    columns = [
+        read_leaf(leaf, kind)
+        for leaf, kind in zip(leaves, jax.tree.leaves(kinds), strict=True)
+    ]
+    missing = [column.missing for column in columns if column.missing is not None]
+    present = ~np.logical_or.reduce(missing) if missing else None
+    values = [column.values for column in columns]
+    return Opened(jax.tree.unflatten(structure, values), present)
 
 
 _CHANGED = (
@@ -162,21 +191,8 @@ _CHANGED = (
 )
 
 
-def _require_unchanged(records: Records, arrays: Any) -> None:
-    """Refuse arrays that are not of the shapes and dtypes that were sealed."""
-    same = jax.tree.map(
-        lambda leaf, one: (
-            leaf.shape == (len(records), *one.shape) and leaf.dtype == one.dtype
-        ),
-        arrays,
-        records._shape,
-    )
-    if not all(jax.tree.leaves(same)):
-        raise InputError(_CHANGED)
-
-
 def _saturate(leaf: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Cast, with whole numbers too large for the dtype put at its end."""
+    """Cast, with integers too large for the dtype put at its end."""
     if dtype.kind in "iu" and leaf.dtype.itemsize > dtype.itemsize:
         limits = np.iinfo(dtype)
         leaf = np.clip(leaf, limits.min, limits.max)
@@ -186,7 +202,7 @@ def _saturate(leaf: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 def _narrow(leaf: np.dtype, dtype: Any) -> np.dtype:
     """Return the dtype of a leaf in a chain of float ``dtype``."""
-    if _is_float(leaf):
+    if is_float(leaf):
         return np.dtype(dtype)
     small = {"i": np.dtype(np.int32), "u": np.dtype(np.uint32)}.get(leaf.kind, leaf)
     wide = np.dtype(dtype).itemsize == 8
@@ -194,40 +210,13 @@ def _narrow(leaf: np.dtype, dtype: Any) -> np.dtype:
     return narrow.newbyteorder("=")
 
 
-def _array_leaves(data: Any) -> list[tuple[str, tuple[int, ...]]]:
-    leaves = []
-    for path, leaf in jax.tree_util.tree_leaves_with_path(data):
-        name = f"records{jax.tree_util.keystr(path)}"
-        shape = getattr(leaf, "shape", ())
-        if not hasattr(leaf, "dtype") or len(shape) == 0:
-            raise InputError(
-                f"{name} is a {type(leaf).__name__}, not an array with one entry for "
-                "each record. Give a pytree of arrays with a common leading axis, or "
-                "a pandas, polars or Arrow table."
-            )
-        if not _holds_numbers(leaf.dtype):
-            raise InputError(
-                f"{name} has dtype {leaf.dtype}; records must be booleans, whole "
-                "numbers or floats. Encode it as numbers first."
-            )
-        leaves.append((name, tuple(shape)))
-    return leaves
+def _named(path: Any) -> str:
+    return f"records{jax.tree_util.keystr(path)}"
 
 
-def _holds_numbers(dtype: Any) -> bool:
-    try:
-        return np.dtype(dtype).kind in "biuf" or _is_float(np.dtype(dtype))
-    except TypeError:
-        return False
-
-
-def _is_float(dtype: np.dtype) -> bool:
-    """Whether it is a float, JAX's own kinds (bfloat16) included."""
-    return bool(jnp.issubdtype(dtype, jnp.floating))
-
-
-def _common_length(leaves: list[tuple[str, tuple[int, ...]]]) -> int:
-    lengths = {name: shape[0] for name, shape in leaves}
+def _common_length(kinds: Any) -> int:
+    found = jax.tree_util.tree_leaves_with_path(kinds)
+    lengths = {_named(path): kind.shape[0] for path, kind in found}
     if not lengths:
         raise InputError("records hold no array. Give at least one array or column.")
     if len(set(lengths.values())) > 1:
@@ -242,14 +231,3 @@ def _common_length(leaves: list[tuple[str, tuple[int, ...]]]) -> int:
             f"there are {count} records; the number must be from 1 to {RECORD_LIMIT}."
         )
     return count
-
-
-def _one_record(source: Any) -> Any:
-    if isinstance(source, Table):
-        return {
-            name: _Leaf((), dtype)
-            for name, dtype in zip(source.names, source.dtypes, strict=True)
-        }
-    return jax.tree.map(
-        lambda leaf: _Leaf(tuple(leaf.shape[1:]), np.dtype(leaf.dtype)), source
-    )

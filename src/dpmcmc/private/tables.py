@@ -1,17 +1,33 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""Tables: pandas, polars and Arrow columns as arrays, through narwhals."""
+"""Arrays and columns of tables: their dtype by their type, and who has a missing value.
 
+The dtype that a column enters with never depends on its values. In pandas one missing
+value turns integers into floats and booleans into objects, so all NumPy number dtypes
+of pandas enter as float64, and booleans and objects are refused alike.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeGuard
 
+import jax
+import jax.numpy as jnp
 import narwhals as nw
 import numpy as np
 
 from dpmcmc.errors import InputError
 
-__all__ = ["Column", "Table", "read_column", "table_of"]
-
+__all__ = [
+    "Column",
+    "Kind",
+    "Source",
+    "columns_of",
+    "is_float",
+    "is_source",
+    "kind_of",
+    "read_leaf",
+]
 
 _NUMBERS = frozenset(
     {
@@ -22,73 +38,176 @@ _NUMBERS = frozenset(
 )
 
 
-class Column(NamedTuple):
-    """A column's values, and which of them are missing."""
+class Source(Protocol):
+    """A table that is not in memory yet, such as a data file.
 
-    values: np.ndarray
-    missing: np.ndarray
+    Its schema and its length are public. Its values are read once, when the boundary
+    opens the records, which is after the first charge.
+    """
+
+    @property
+    def schema(self) -> Mapping[str, np.dtype]:
+        """The dtype of each column, by name."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def read_values(self) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        """Read all columns, and which records have no missing value.
+
+        Entry i of every array is a function of record i and of the schema; whether it
+        raises an error does not depend on the values.
+        """
+        ...
 
 
 @dataclass(frozen=True)
-class Table:
-    """A table by its schema: names and dtypes are public, the columns are not.
+class Kind:
+    """Shape and dtype of a part of the records, both public."""
 
-    It holds the columns themselves, so that the frame may change or go.
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+
+def is_source(data: Any) -> TypeGuard[Source]:
+    """Whether it is a table that is not in memory yet; no attribute is evaluated."""
+    return hasattr(type(data), "read_values")
+
+
+class Column(NamedTuple):
+    """Values, zero where they are missing, and which records have a missing one.
+
+    ``missing`` is None where the type of the part cannot say that a value is missing.
     """
 
-    names: tuple[str, ...]
-    dtypes: tuple[np.dtype, ...]
-    length: int
-    series: tuple[Any, ...]
-
-    @property
-    def columns(self) -> list[tuple[str, tuple[int, ...]]]:
-        """Name and shape of each column."""
-        return [(f"column {name!r}", (self.length,)) for name in self.names]
+    values: np.ndarray
+    missing: np.ndarray | None
 
 
-def table_of(data: Any) -> Table | None:
-    """Return ``data`` as a table if it is one, looking at the schema alone.
+def columns_of(data: Any) -> Any:
+    """Return a table as a dict of its columns, and any other pytree with its columns.
+
+    Containers are new, so that the caller's may change.
 
     Raises
     ------
     InputError
-        If a column does not hold numbers; it is named, its values are not.
+        If columns of a table have no name, or the same name.
     """
-    frame = nw.from_native(data, eager_only=True, pass_through=True)
+    try:
+        frame = nw.from_native(data, eager_only=True, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        raise InputError(
+            "two columns of the table have the same name. Rename one of them."
+        ) from None
     if not isinstance(frame, nw.DataFrame):
-        return None
-    names, dtypes = [], []
-    for name, dtype in frame.schema.items():
+        return jax.tree.map(_as_column, data)
+    for name in frame.columns:
         if not isinstance(name, str):
             raise InputError(
                 f"the name of column {name!r} is not text. Give every column a name."
             )
-        if dtype not in _NUMBERS:
-            # the full dtype is not shown: an Enum lists the values of its column
-            raise InputError(
-                f"column {name!r} holds {type(dtype).__name__}; records must be "
-                "booleans, whole numbers or floats. Encode it as numbers, or leave "
-                "the column out."
-            )
-        names.append(name)
-        dtypes.append(_numpy_dtype(dtype))
-    series = tuple(frame.get_column(name) for name in names)
-    return Table(tuple(names), tuple(dtypes), len(frame), series)
+    return {name: frame.get_column(name) for name in frame.columns}
 
 
-def read_column(table: Table, name: str) -> Column:
-    """Read one column; where it is missing, its value is zero.
+def _as_column(leaf: Any) -> Any:
+    """Wrap a column of a table; anything else stays as it is."""
+    if nw.dependencies.is_pandas_index(leaf):
+        leaf = leaf.to_series()
+    return nw.from_native(leaf, series_only=True, pass_through=True)
 
-    The dtype follows from the schema, never from whether a value is missing.
+
+def kind_of(name: str, leaf: Any) -> Kind:
+    """Shape and dtype of a part of the records, from its type alone.
+
+    Raises
+    ------
+    InputError
+        If it is not an array of numbers; it is named, its values are not.
     """
-    place = table.names.index(name)
-    series, dtype = table.series[place], table.dtypes[place]
-    missing = series.is_null().to_numpy().astype(bool)
-    filled = series.fill_null(dtype.type(0).item()).to_numpy()
-    return Column(filled.astype(dtype), missing)
+    if isinstance(leaf, nw.Series):
+        return Kind((len(leaf),), _dtype_of_column(name, leaf))
+    shape = getattr(leaf, "shape", ())
+    if not hasattr(leaf, "dtype") or len(shape) == 0:
+        raise InputError(
+            f"{name} is a {type(leaf).__name__}, not an array with one entry for each "
+            "record. Give a pytree of arrays with a common leading axis; a pandas, "
+            "polars or Arrow table; or a dpmcmc.files.DataFile."
+        )
+    if not _holds_numbers(leaf.dtype):
+        # the full dtype is not shown: of text, it tells the length of the longest
+        own = leaf.dtype.type if isinstance(leaf.dtype, np.dtype) else type(leaf.dtype)
+        raise InputError(
+            f"{name} has dtype {own.__name__}; records must be booleans, integers or "
+            "floats. Encode it as numbers first."
+        )
+    return Kind(tuple(shape), np.dtype(leaf.dtype))
 
 
-def _numpy_dtype(dtype: Any) -> np.dtype:
-    """Return the NumPy dtype of the same name: Int64 is int64, Boolean is bool."""
-    return np.dtype("bool" if dtype == nw.Boolean else str(dtype).lower())
+def _dtype_of_column(name: str, column: nw.Series[Any]) -> np.dtype:
+    """The dtype that a column enters with.
+
+    Guarantee
+    ---------
+    It is a function of the type of the column alone. Columns of pandas whose dtypes
+    differ by one missing value (integers and floats, booleans and objects) get the
+    same dtype, or the same error.
+    """
+    if column.implementation.is_pandas_like():
+        own = column.to_native().dtype
+        if isinstance(own, np.dtype) and own.kind in "iuf":
+            return np.dtype(np.float64)
+        # narwhals looks at the values of a column of objects, so it is not asked
+        if isinstance(own, np.dtype) or column.dtype not in _NUMBERS:
+            raise InputError(
+                f"{name} is a column of pandas whose dtype is not one of numbers. "
+                "Declare a dtype that holds missing values, as in "
+                "frame.astype({'smokes': 'boolean', 'group': 'Int64'}); encode text "
+                "and dates as numbers, or leave the column out."
+            )
+    elif column.dtype not in _NUMBERS:
+        # the full dtype is not shown: an Enum lists the values of its column
+        raise InputError(
+            f"{name} holds {type(column.dtype).__name__}; records must be booleans, "
+            "integers or floats. Encode it as numbers, or leave the column out."
+        )
+    if column.dtype == nw.Boolean:
+        return np.dtype(bool)
+    own = np.dtype(str(column.dtype).lower())
+    # short integers overflow in the arithmetic of a model: 90 · 90 in 8 bits is 164
+    return np.promote_types(np.int32, own) if own.kind in "iu" else own
+
+
+def read_leaf(leaf: Any, kind: Kind) -> Column:
+    """Read a part of the records.
+
+    Guarantee
+    ---------
+    Entry i of ``values`` and of ``missing`` is a function of entry i of the part, and
+    of its type. Whether ``missing`` is None depends on the type alone.
+    """
+    if isinstance(leaf, np.ma.MaskedArray):
+        mask = np.ma.getmaskarray(leaf)
+        values = np.where(mask, kind.dtype.type(0), np.ma.getdata(leaf))
+        missing = np.asarray(mask.any(axis=tuple(range(1, mask.ndim))))
+        return Column(values.astype(kind.dtype, copy=False), missing)
+    if not isinstance(leaf, nw.Series):
+        return Column(np.asarray(leaf), None)
+    missing = leaf.is_null().to_numpy().astype(bool)
+    zero = kind.dtype.type(0)
+    values = leaf.fill_null(zero.item()).to_numpy().astype(kind.dtype)
+    if is_float(kind.dtype):  # NaN and null are one thing in pandas, so everywhere
+        missing = missing | np.isnan(values)
+    return Column(np.where(missing, zero, values), missing)
+
+
+def is_float(dtype: np.dtype) -> bool:
+    """Whether it is a float, JAX's own kinds (bfloat16) included."""
+    return bool(jnp.issubdtype(dtype, jnp.floating))
+
+
+def _holds_numbers(dtype: Any) -> bool:
+    try:
+        return np.dtype(dtype).kind in "biuf" or is_float(np.dtype(dtype))
+    except TypeError:
+        return False

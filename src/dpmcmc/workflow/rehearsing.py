@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from dpmcmc.errors import InputError, require_count
-from dpmcmc.files import read_table
 from dpmcmc.private import Records
 from dpmcmc.rehearsal import Choice, choose
 from dpmcmc.workflow.study import Study, load_study
@@ -68,9 +67,9 @@ def _stand_in(study: Study, records: int | None, data: str | None) -> Records:
     """Zeros in the shape of the records, for a choice that looks at shapes alone."""
     names = study.names()
     if data is not None:
-        table = read_table(data, names, levels=study.levels)
-        count = len(next(iter(table.values()))) if records is None else records
-        kinds = {name: column.dtype for name, column in table.items()}
+        file = study.open(data)
+        count = len(file) if records is None else records
+        kinds = file.schema
     elif names is None or records is None:
         raise InputError(
             "the shape of the records is not known. Give data; or the number of "

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from dpmcmc.errors import InputError
-from dpmcmc.files import FileError, read_table
+from dpmcmc.files import DataFile, FileError
 from dpmcmc.model.model import Model
 from dpmcmc.model.preparation import Clamp, Preparation
 from dpmcmc.private import Records
@@ -35,10 +35,14 @@ class Study:
         A `Model` whose records have named columns, or a NumPyro model that takes
         columns by name.
     columns
-        The columns that are read; unless given, all of the table, or those that a
-        NumPyro model takes: its arguments without a default, or with None for one.
+        The columns that are read; unless given, all of a Parquet or Arrow file, or
+        those that a NumPyro model takes: its arguments without a default, or with None
+        for one. The columns of a text file must be named.
     levels
         For columns of text, the values that each may have.
+    integers
+        The columns that hold integers, such as codes of groups, if the file does not
+        say so.
     preparation
         What is done to each record before the model reads it, by public bounds.
     covariates
@@ -50,14 +54,18 @@ class Study:
     model: Model | Callable[..., Any]
     columns: Sequence[str] | None = None
     levels: Mapping[str, Sequence[str]] | None = None
+    integers: Sequence[str] = ()
     preparation: Preparation | None = None
     covariates: Covariates = None
     plate: str | None = None
 
+    def open(self, path: str | Path) -> DataFile:
+        """Open the columns of a data file; no value is read."""
+        return DataFile(path, self.names(), levels=self.levels, integers=self.integers)
+
     def read(self, path: str | Path) -> Records:
-        """Read the columns of a data file, and seal them."""
-        table = read_table(path, self.names(), levels=self.levels)
-        return Records(table)
+        """Seal the columns of a data file, whose values are read when first needed."""
+        return Records(self.open(path))
 
     def names(self) -> tuple[str, ...] | None:
         """The columns that are read; None for all of the table."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import jax
+import jax.numpy as jnp
 
 from dpmcmc.errors import InputError
 from dpmcmc.model.preparation.columns import Copy, Stack, as_float, column_of
@@ -66,9 +67,11 @@ class Preparation:
         if None in plan:
             return _prepare_bare(plan[None], record)
         if not isinstance(record, Mapping):
+            needed = ", ".join(f"{name!r}: array" for name in plan)
             raise InputError(
-                f"a record is a {type(record).__name__}, which has no named columns. "
-                "Prepare a bare array by steps alone, such as Preparation(Clamp(0, 1))."
+                f"each record is {_kind_of(record)}, but columns are prepared by name. "
+                f"Give the records as {{{needed}}}, or as a table with these columns; "
+                "or prepare a bare array by steps alone, as Preparation(Clamp(0, 1))."
             )
         prepared = dict(record)
         for name, steps in plan.items():
@@ -149,10 +152,18 @@ def _checked(what: str, steps: Any, bare: bool = False) -> tuple[Step, ...]:
 def _prepare_bare(steps: tuple[Step, ...], record: Any) -> jax.Array:
     if not jax.tree_util.all_leaves([record]):
         raise InputError(
-            f"a record is a {type(record).__name__}, not a bare array. Say which "
-            "column is prepared: Preparation({'name': step})."
+            f"each record is {_kind_of(record)}, not a bare array. Name the column "
+            "that is prepared: Preparation({'name': step})."
         )
     return _apply("the record", steps, as_float(record))
+
+
+def _kind_of(record: Any) -> str:
+    """What a record is, in words; it may be traced, and has no values then."""
+    if not jax.tree_util.all_leaves([record]):
+        return f"a {type(record).__name__}"
+    shape = jnp.shape(record)
+    return f"an array of shape {shape}" if shape else "one number"
 
 
 def _prepare_column(

@@ -13,7 +13,7 @@ import pytest
 from pyarrow import feather
 
 from dpmcmc import InputError
-from dpmcmc.files import FileError, read_table, table
+from dpmcmc.files import DataFile, FileError, data_file, readings, typed_file
 
 TABLE = pa.table({"age": [1.0, 2.0, 3.0] * 100, "income": [4, 5, 6] * 100})
 
@@ -30,8 +30,11 @@ def suffix(request: pytest.FixtureRequest) -> str:
 
 
 def refusal(path: Path, *columns: str, **how: object) -> str:
+    """What is said when a file is opened, or else when its values are read."""
+    if path.suffix == ".csv" and not columns:
+        columns = ("age", "income")
     with pytest.raises(InputError) as refused:
-        read_table(path, columns or None, **how)  # type: ignore[arg-type]
+        DataFile(path, columns or None, **how).read_values()  # type: ignore[arg-type]
     assert refused.value.__cause__ is None
     assert refused.value.__suppress_context__ or refused.value.__context__ is None
     return str(refused.value)
@@ -44,7 +47,9 @@ def written(folder: Path, suffix: str, table: pa.Table = TABLE) -> Path:
 
 
 def test_the_files_are_good(tmp_path: Path, suffix: str) -> None:
-    assert list(read_table(written(tmp_path, suffix))) == ["age", "income"]
+    found, present = DataFile(written(tmp_path, suffix), ["age"]).read_values()
+    assert found["age"].tolist() == [1, 2, 3] * 100
+    assert present.all()
 
 
 def test_a_missing_file(tmp_path: Path, suffix: str) -> None:
@@ -85,7 +90,7 @@ def test_an_empty_file(tmp_path: Path, suffix: str) -> None:
 
 def test_no_records(tmp_path: Path, suffix: str) -> None:
     path = written(tmp_path, suffix, TABLE.slice(0, 0))
-    assert refusal(path) == f"{path} has columns but no records. Give a file with some."
+    assert refusal(path) == f"{path} holds no records. Give a file that does."
 
 
 @pytest.mark.parametrize("name", ["people.xlsx", "people", "people.parquet.gz"])
@@ -98,7 +103,7 @@ def test_an_unknown_suffix(tmp_path: Path, name: str) -> None:
 
 def test_a_suffix_may_be_in_capitals(tmp_path: Path) -> None:
     path = written(tmp_path, ".parquet").rename(tmp_path / "PEOPLE.PARQUET")
-    assert len(read_table(path)["age"]) == 300
+    assert len(DataFile(path)) == 300
 
 
 @pytest.mark.parametrize("kept", [0.05, 0.5, 0.9, 0.999])
@@ -144,7 +149,7 @@ def test_an_error_shows_no_value(
     def fail(*_: object) -> None:
         raise ValueError("the income of record 7 is 1234.5")
 
-    monkeypatch.setattr(table, "_fill", fail)
+    monkeypatch.setattr(typed_file.TypedFile, "read", fail)
     told = refusal(written(tmp_path, ".parquet"))
     assert "1234.5" not in told
     assert "is damaged" in told
@@ -156,20 +161,20 @@ def test_columns_that_do_not_fit_into_memory(
     def fail(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(table, "_fill", fail)
+    monkeypatch.setattr(typed_file.TypedFile, "read", fail)
     path = written(tmp_path, ".parquet")
-    expected = f"the columns of {path} do not fit into memory. Ask for fewer."
+    expected = f"the columns of {path} do not fit into memory. Read fewer columns."
     assert refusal(path) == expected
 
 
-def test_a_column_that_is_not_there(tmp_path: Path, suffix: str) -> None:
-    path = written(tmp_path, suffix)
+@pytest.mark.parametrize("typed", [".parquet", ".feather"])
+def test_a_column_that_is_not_there(tmp_path: Path, typed: str) -> None:
+    path = written(tmp_path, typed)
     expected = (
-        f"{path} has no column 'Income'; the closest is 'income'. There are 'age', "
-        "'income'."
+        f"{path} has no column 'Income'. Its columns, the most similar first: "
+        "'income', 'age'."
     )
     assert refusal(path, "age", "Income") == expected
-    assert "no column 'zzz'; the closest is '" in refusal(path, "zzz")
 
 
 def test_two_columns_of_one_name(tmp_path: Path, suffix: str) -> None:
@@ -182,61 +187,81 @@ def test_two_columns_of_one_name(tmp_path: Path, suffix: str) -> None:
             file.write_table(twice)
     else:
         pq.write_table(twice, path)
-    told = f"{path} has 2 columns named 'x'. Rename them, or ask for others."
-    assert refusal(path) == told
+    told = f"{path} has 2 columns named 'x'. Rename them, or read others."
     assert refusal(path, "x") == told
-    assert read_table(path, ["y"])["y"] == [2.0]
+    if suffix != ".csv":
+        assert refusal(path) == told
+    assert DataFile(path, ["y"]).read_values()[0]["y"] == [2.0]
 
 
 KINDS = {
-    "text": (pa.array(["a", "b"]), "holds string; numbers are needed. Say what it may"),
+    "text": (pa.array(["a", "b"]), "type string", "Declare its levels"),
     "categories": (
         pa.array(["a", "b"]).dictionary_encode(),
-        "holds dictionary<values=string",
+        "type dictionary<values=string",
+        "Declare its levels",
     ),
     "dates": (
         pa.array([datetime.date(2026, 1, 1)] * 2),
-        "holds date32[day]; numbers are needed. Write it as a number, such as days",
+        "type date32[day]",
+        "days since",
     ),
     "times": (
         pa.array([datetime.datetime(2026, 1, 1)] * 2),
-        "holds timestamp[us]; numbers are needed. Write it as a number",
+        "type timestamp[us]",
+        "days since",
     ),
-    "lists": (pa.array([[1.0], [2.0]]), "which is nested; a column must hold one"),
-    "structs": (pa.array([{"a": 1}] * 2), "which is nested; a column must hold one"),
-    "bytes": (pa.array([b"a", b"b"]), "holds binary; booleans, whole numbers"),
-    "nothing": (pa.nulls(2), "holds null; booleans, whole numbers, decimals or floats"),
+    "lists": (pa.array([[1.0], [2.0]]), "type list<", "as columns of"),
+    "structs": (pa.array([{"a": 1}] * 2), "type struct<", "as columns of"),
+    "bytes": (pa.array([b"a", b"b"]), "type binary", "as columns of"),
+    "nothing": (pa.nulls(2), "type null", "as columns of"),
 }
 
 
 @pytest.mark.parametrize("typed", [".parquet", ".feather"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_type_that_holds_no_numbers(tmp_path: Path, typed: str, kind: str) -> None:
-    values, words = KINDS[kind]
+    values, shown, advice = KINDS[kind]
     columns = pa.table({"age": [1.0, 2.0], "it": values})
     path = written(tmp_path, typed, columns)
     for asked in ([], ["it"]):
-        told = refusal(path, *asked)
-        assert told.startswith(f"column 'it' of {path} holds ")
-        assert words in told
-    assert read_table(path, ["age"])["age"].tolist() == [1, 2]
+        for integers in ([], ["it"]):
+            told = refusal(path, *asked, integers=integers)
+            assert told.startswith(f"column 'it' of {path} has {shown}")
+            assert advice in told
+    assert DataFile(path, ["age"]).read_values()[0]["age"].tolist() == [1, 2]
+
+
+def test_a_type_that_this_pyarrow_cannot_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is found out when the file is opened, not when the values are read."""
+
+    def fail(*_: object) -> None:
+        raise pa.ArrowNotImplementedError
+
+    monkeypatch.setattr(readings.Reading, "values", fail)
+    with pytest.raises(FileError, match=r"column 'age' of .* has type double"):
+        DataFile(written(tmp_path, ".parquet"))
 
 
 def test_levels_for_numbers(tmp_path: Path) -> None:
     told = refusal(written(tmp_path, ".parquet"), levels={"income": ["4", "5"]})
-    assert "holds int64, but it was given levels, which are for text" in told
-    assert "preparation.OneHot" in told
+    assert "has type int64, which cannot be read as text with levels" in told
+    assert "Levels are for text" in told
 
 
-def test_levels_for_a_column_that_is_not_there(tmp_path: Path, suffix: str) -> None:
+@pytest.mark.parametrize("how", ["levels", "integers"])
+def test_a_declaration_of_a_column_that_is_not_there(
+    tmp_path: Path, suffix: str, how: str
+) -> None:
     path = written(tmp_path, suffix)
-    levels = {"incom": ["a", "b"]}
-    assert "no column 'incom'; the closest is 'income'" in refusal(path, levels=levels)
-
-
-def test_levels_for_a_column_that_is_not_asked(tmp_path: Path, suffix: str) -> None:
-    told = refusal(written(tmp_path, suffix), "age", levels={"income": ["a", "b"]})
-    assert "levels are given for 'income', which is not among columns" in told
+    declared = {"levels": {"incom": ["a", "b"]}, "integers": ["incom"]}[how]
+    told = refusal(path, "age", "incom", **{how: declared})
+    assert f"{path} has no column 'incom'" in told
+    declared = {"levels": {"income": ["a", "b"]}, "integers": ["income"]}[how]
+    told = refusal(path, "age", **{how: declared})
+    assert "name 'income', which is not among columns" in told
 
 
 @pytest.mark.parametrize("values", ["ab", [], ["a"], ["a", "a"], [1, 2]])
@@ -245,40 +270,78 @@ def test_levels_that_are_none(tmp_path: Path, values: object) -> None:
     assert f"the levels of 'age' are {values!r}; they must be at least two" in told
 
 
-@pytest.mark.parametrize("columns", ["age", [], [1], 3])
-def test_columns_that_are_no_list_of_names(tmp_path: Path, columns: object) -> None:
-    with pytest.raises(InputError, match="it must be a list of column names"):
-        read_table(written(tmp_path, ".csv"), columns)  # type: ignore[arg-type]
+def test_a_column_with_two_declarations(tmp_path: Path) -> None:
+    path = written(tmp_path, ".csv")
+    told = refusal(path, "age", levels={"age": ["a", "b"]}, integers=["age"])
+    assert told == "'age' has levels and is among integers. Keep one."
 
 
-def test_a_column_asked_twice(tmp_path: Path) -> None:
-    told = refusal(written(tmp_path, ".csv"), "age", "income", "age")
-    assert told == "columns has 'age' twice. Name every column once."
+@pytest.mark.parametrize("names", ["age", [1], 3, ["age", "income", "age"]])
+@pytest.mark.parametrize("what", ["columns", "integers"])
+def test_names_that_are_no_list_of_names(
+    tmp_path: Path, what: str, names: object
+) -> None:
+    path = written(tmp_path, ".csv")
+    with pytest.raises(InputError, match=f"^{what} is .*list of names of columns"):
+        DataFile(path, **{"columns": ["age"], what: names})  # type: ignore[arg-type]
 
 
-def test_a_csv_with_semicolons(tmp_path: Path) -> None:
+# Text files have no types, and perhaps no header.
+
+
+@pytest.mark.parametrize("text", [".csv", ".tsv"])
+def test_a_text_file_without_named_columns(tmp_path: Path, text: str) -> None:
+    """A column of text that nobody declared would be missing throughout."""
+    path = tmp_path / f"people{text}"
+    path.write_text("age\nAnn\n")
+    for columns in (None, []):
+        with pytest.raises(FileError, match="a text file, which has no types"):
+            DataFile(path, columns)
+
+
+HEADERS = {
+    "no header": b"34,Secret,1\n51,Hidden,0\n",
+    "no header, text alone": b"Secret,Hidden\nHidden,Secret\n",
+    "semicolons": b"age;Secret\n1;2,5\n",
+    "another encoding": b"\xff\xfea\x00\n1,2\n",
+    "blank lines": b"\n\n",
+    "another name": b"Secret,Age\n1,2\n",
+}
+
+
+@pytest.mark.parametrize("content", HEADERS.values(), ids=HEADERS)
+def test_the_first_line_of_a_text_file_is_never_shown(
+    tmp_path: Path, content: bytes
+) -> None:
+    """It may be a record: so all are told alike."""
     path = tmp_path / "people.csv"
-    path.write_text("age;income\n1;2,5\n")
+    path.write_bytes(content)
+    assert refusal(path, "age") == (
+        f"{path} has no column 'age'. Its first line must name the columns, in UTF-8, "
+        "separated by ',': add such a line, or give names that are in it."
+    )
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'age\n1,"Secret\n3,4\n',
+        b'age\n"Secret"1,2\n',
+        b'age\n"Secret,2\n"3,4\n',
+        b'"age',
+    ],
+)
+def test_a_quote_out_of_place(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "people.csv"
+    path.write_bytes(content)
     told = refusal(path, "age")
-    assert f"the columns of {path} are not separated by ','" in told
-
-
-@pytest.mark.parametrize("header", [b"\xff\xfea\x00", b'"age,income'])
-def test_a_csv_without_a_header(tmp_path: Path, header: bytes) -> None:
-    path = tmp_path / "people.csv"
-    path.write_bytes(header + b"\n1,2\n")
-    assert f"the first line of {path} is not a header" in refusal(path)
-
-
-def test_a_csv_of_blank_lines(tmp_path: Path) -> None:
-    path = tmp_path / "people.csv"
-    path.write_text("\n\n")
-    assert f"{path} has no columns" in refusal(path)
+    assert told.startswith(f"{path} is not well-formed: a cell in quotes does not end")
+    assert "Secret" not in told
 
 
 def test_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path, ".csv")
-    monkeypatch.setattr(table, "find_spec", lambda _: None)
+    monkeypatch.setattr(data_file, "find_spec", lambda _: None)
     assert "pip install 'dpmcmc[files]'" in refusal(path)
 
 

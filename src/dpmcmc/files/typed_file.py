@@ -1,0 +1,107 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""Parquet and Arrow files, column by column, a stretch of records at a time."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpmcmc.files.readings import Reading
+
+__all__ = ["TypedFile", "open_arrow", "open_parquet"]
+
+STRETCH = 131_072
+"""How many records of one column are decoded at a time."""
+
+
+@dataclass(frozen=True)
+class TypedFile:
+    """A file with a schema.
+
+    Attributes
+    ----------
+    schema
+        The names and types of its columns, as pyarrow has them.
+    count
+        The number of its records.
+    stretches
+        From the name of a column to its stretches, in order.
+    """
+
+    schema: Any
+    count: int
+    stretches: Callable[[str], Iterator[Any]]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its columns."""
+        return tuple(self.schema.names)
+
+    def read(
+        self, readings: Mapping[str, Reading]
+    ) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        """Read the columns of these names, and which records have no missing value.
+
+        Guarantee
+        ---------
+        Entry i of every array is a function of the i-th record, of the schema and of
+        the readings. In a file that is whole, no value raises an error or a warning.
+        """
+        arrays: dict[str, np.ndarray] = {}
+        present = np.ones(self.count, bool)
+        for name, reading in readings.items():
+            arrays[name] = np.empty(self.count, reading.dtype)
+            start = 0
+            for stretch in self.stretches(name):
+                rows = slice(start, start + len(stretch))
+                arrays[name][rows], there = reading.values(stretch)
+                present[rows] &= there
+                start = rows.stop
+            if start != self.count:
+                raise ValueError("there are fewer records than the file says")
+        return arrays, present
+
+
+def open_parquet(path: Path) -> TypedFile:
+    """Open a Parquet file; its footer is read, no record."""
+    from pyarrow.parquet import ParquetFile  # noqa: PLC0415
+
+    def parquet() -> Any:
+        # A pass for each column keeps no other; small buffers keep little of this one.
+        return ParquetFile(
+            path, buffer_size=1 << 20, pre_buffer=False, page_checksum_verification=True
+        )
+
+    def stretches(name: str) -> Iterator[Any]:
+        with parquet() as file:
+            for batch in file.iter_batches(STRETCH, columns=[name]):
+                yield batch.column(name)  # where names have dots, there may be others
+
+    with parquet() as file:
+        return TypedFile(file.schema_arrow, file.metadata.num_rows, stretches)
+
+
+def open_arrow(path: Path) -> TypedFile:
+    """Open an Arrow file; the footer has the schema, and its batches are counted."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    def batches(places: list[int]) -> Iterator[Any]:
+        options = pa.ipc.IpcReadOptions(included_fields=places)
+        with pa.memory_map(str(path)) as file:
+            reader = pa.ipc.open_file(file, options=options)
+            for index in range(reader.num_record_batches):
+                yield reader.get_batch(index)
+
+    def stretches(name: str) -> Iterator[Any]:
+        for batch in batches([schema.get_field_index(name)]):
+            for start in range(0, batch.num_rows, STRETCH):
+                yield batch.column(0).slice(start, STRETCH)
+
+    with pa.memory_map(str(path)) as file:
+        schema = pa.ipc.open_file(file).schema
+    # one column is as good as another to count by
+    count = sum(batch.num_rows for batch in batches([0])) if len(schema) else 0
+    return TypedFile(schema, count, stretches)
