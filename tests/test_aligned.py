@@ -56,8 +56,8 @@ VIEW = Overview(
 
 @given(who=WORDS, purpose=WORDS, note=WORDS)
 def test_a_ledger_is_shown_on_a_page(who: str, purpose: str, note: str) -> None:
-    run = replace(RUN, spender=who, purpose=purpose)
-    view = replace(VIEW, spenders=(who, "bo"), note=note, runs=(RUN, run))
+    run = replace(RUN, analyst=who, purpose=purpose)
+    view = replace(VIEW, analysts=(who, "bo"), note=note, runs=(RUN, run))
     assert max(map(len, str(view).split("\n"))) <= WIDTH
 
 

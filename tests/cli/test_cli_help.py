@@ -22,7 +22,7 @@ COMMANDS = [
     "reproduce",
     "completion",
 ]
-ACTIONS = ["register", "show", "verify", "release", "spenders"]
+ACTIONS = ["register", "show", "fits", "verify", "release"]
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from dpmcmc.workflow import Job
 
 TABLE = "sample model.py:model --data people.csv"
 HOW = "--delta 1e-6 --clip 0.01 --steps 20 --chunk 4 --scale 0.3"
-CHARGED = "--ledger study.db --data-set people --spender ana"
+CHARGED = "--ledger study.db --data-set people --analyst ana"
 SAMPLE = f"{TABLE} {HOW} {CHARGED} --out run"
 
 Command = Callable[..., Any]
@@ -167,7 +167,7 @@ def wrong(dpmcmc: Command, folder: Path, words: str) -> str:
         ("model.py:model", "model.py", "a Python file and a name in it"),
         ("study.db", "absent.db", "absent.db' does not exist"),
         ("--data-set people", "--data-set folk", "the ledger has 'people'"),
-        ("--spender ana", "--spender eve", "only ana, bo may spend"),
+        ("--analyst ana", "--analyst eve", "only ana, bo may spend"),
         ("--delta 1e-6", "", "--delta is missing"),
         ("--data people.csv", "", "--data is missing"),
         ("model.py:model", "", "FILE:NAME is missing"),

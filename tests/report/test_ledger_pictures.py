@@ -15,7 +15,7 @@ def standing(runs: int) -> SimpleNamespace:
     views = [
         SimpleNamespace(
             run=f"1f3a9c{k:02d}",
-            spender=("ana", "bo")[k % 2],
+            analyst=("ana", "bo")[k % 2],
             purpose="income by age and schooling, second try" if k else "",
             state="open" if k == runs - 1 else "closed",
             spent=0.3 / runs,

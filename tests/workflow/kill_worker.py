@@ -154,7 +154,7 @@ def _options(folder: Path) -> list[str]:
     words = (
         f"{folder}/model.py:model --data {folder}/people.csv --delta 1e-6 "
         f"--clip 0.0005 --steps {STEPS} --chunk {CHUNK} --scale 0.3 "
-        f"--ledger {folder}/study.db --data-set people --spender ana"
+        f"--ledger {folder}/study.db --data-set people --analyst ana"
     )
     return words.split()
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""Events as JSON and back, exactly; a closed list of kinds, and nothing else."""
+"""Events as JSON and back, exactly: the events of accounting, and nothing else."""
 
 import json
 from collections.abc import Callable
@@ -10,14 +10,7 @@ import attrs
 from dp_accounting import dp_event
 from dp_accounting.dp_event import DpEvent
 
-from dpmcmc.accounting import (
-    BarkerBit,
-    GaussianBarkerBit,
-    GaussianBatchSum,
-    GaussianDpEvent,
-    LogisticMinibatchBit,
-    MinibatchBit,
-)
+from dpmcmc import accounting
 from dpmcmc.errors import InputError
 from dpmcmc.ledger.errors import LedgerError
 
@@ -26,15 +19,9 @@ __all__ = ["JSON", "canonical", "decode", "encode"]
 JSON = dict[str, Any]
 
 _KINDS: dict[str, type[DpEvent]] = {
-    kind.__name__: kind
-    for kind in (
-        BarkerBit,
-        GaussianBarkerBit,
-        GaussianBatchSum,
-        GaussianDpEvent,
-        LogisticMinibatchBit,
-        MinibatchBit,
-    )
+    name: kind
+    for name in accounting.__all__
+    if isinstance(kind := getattr(accounting, name), type) and issubclass(kind, DpEvent)
 }
 _PLAIN: dict[Any, Callable[[Any], Any]] = {
     bool: bool,
@@ -52,11 +39,8 @@ def encode(event: DpEvent) -> JSON:
     if type(event) is dp_event.ComposedDpEvent:
         return {"kind": "all", "events": [encode(part) for part in event.events]}
     if type(event) is dp_event.SelfComposedDpEvent:
-        return {
-            "kind": "times",
-            "count": int(event.count),
-            "event": encode(event.event),
-        }
+        repeated = encode(event.event)
+        return {"kind": "times", "count": int(event.count), "event": repeated}
     name = type(event).__name__
     if _KINDS.get(name) is not type(event):
         raise LedgerError(

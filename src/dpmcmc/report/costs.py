@@ -137,7 +137,7 @@ def _entries(budget: Budget) -> str:
         [
             [
                 one.run + (" (this report)" if one.run == budget.this_run else ""),
-                one.spender,
+                one.analyst,
                 one.purpose,
                 "–" if one.share is None else f"{one.share:.1%}",
                 "–" if one.epsilon is None else round_up(one.epsilon),

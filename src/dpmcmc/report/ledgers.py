@@ -26,7 +26,7 @@ class OneRun(Protocol):
     @property
     def run(self) -> str: ...
     @property
-    def spender(self) -> str: ...
+    def analyst(self) -> str: ...
     @property
     def purpose(self) -> str: ...
     @property
@@ -174,7 +174,7 @@ def _bare(axes: Any) -> None:
 
 
 def _label(run: OneRun) -> str:
-    words = f"{run.run} · {run.spender}" + (f" · {run.purpose}" if run.purpose else "")
+    words = f"{run.run} · {run.analyst}" + (f" · {run.purpose}" if run.purpose else "")
     if len(words) > _LONGEST:
         words = words[: _LONGEST - 1] + "…"
     return words if run.state == "closed" else f"{words} ({run.state})"

@@ -46,7 +46,7 @@ class Entry:
     ----------
     run
         Its public name.
-    spender, purpose
+    analyst, purpose
         Who spent, and on what.
     epsilon
         The ε that its own statement claims; None if it has none.
@@ -58,7 +58,7 @@ class Entry:
     """
 
     run: str
-    spender: str
+    analyst: str
     purpose: str
     epsilon: float | None
     state: str = ""

@@ -90,7 +90,7 @@ def resume(
     model: str | None = None,
     data: str | None = None,
     ledger: str | None = None,
-    spender: str | None = None,
+    analyst: str | None = None,
 ) -> Outcome:
     """Go on with a job that was broken off, from what its folder kept.
 
@@ -103,11 +103,11 @@ def resume(
     model, data, ledger
         Where they are now, if they were moved or if the URL of the ledger has a
         password, which a folder never keeps. Nothing else can be changed.
-    spender
+    analyst
         Who goes on, if it is another.
     """
     with RunFolder.open(out, write=True) as folder:
-        moved = {"model": model, "data": data, "ledger": ledger, "spender": spender}
+        moved = {"model": model, "data": data, "ledger": ledger, "analyst": analyst}
         job = settled(job_of(folder, **moved))
         loaded = load_study(job.model)
         if loaded.digest != folder.facts["model"]:
@@ -214,7 +214,7 @@ def _custody(
         ask,
         ledger,
         _dataset(job),
-        spender=_spender(job),
+        analyst=_analyst(job),
         purpose=job.purpose,
         only=job.only,
     )
@@ -225,9 +225,9 @@ def _dataset(job: Job) -> str:
     return job.dataset
 
 
-def _spender(job: Job) -> str:
-    assert job.spender is not None
-    return job.spender
+def _analyst(job: Job) -> str:
+    assert job.analyst is not None
+    return job.analyst
 
 
 def _report(
@@ -243,7 +243,7 @@ def _report(
         "Data set": job.dataset or Path(job.data).name,
         "Records": f"{posterior.statement.records:,}",
         **({"Purpose": job.purpose} if job.purpose else {}),
-        **({"Asked by": job.spender} if job.spender else {}),
+        **({"Asked by": job.analyst} if job.analyst else {}),
     }
     return write_report(
         posterior,
@@ -280,7 +280,7 @@ def _budget(standing: Overview, folder: RunFolder) -> Budget:
         entries=tuple(
             Entry(
                 one.run,
-                one.spender,
+                one.analyst,
                 one.purpose,
                 None if one.claims is None else one.claims[0],
                 one.state,
