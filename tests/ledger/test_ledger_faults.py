@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Full disks, locks, wrong clocks, broken files: a clear error, and nothing lost."""
 
+import errno
 import os
 import resource
 import sqlite3
@@ -13,10 +14,12 @@ import psycopg
 import pytest
 from ledger_cases import bits, opened, register, reserve
 from refusals import assert_refused
+from sqlalchemy.exc import DBAPIError
 from test_ledger_tampering import tamper
 
 from dpmcmc.ledger import Ledger, LedgerError
 from dpmcmc.ledger.entries import FORMAT
+from dpmcmc.ledger.faults import explained
 
 
 def test_a_full_disk_loses_nothing(sqlite: str) -> None:
@@ -89,6 +92,66 @@ def test_a_server_that_cannot_be_reached() -> None:
     url = "postgresql://ana:secret@127.0.0.1:1/study"
     message = assert_refused(lambda: Ledger.open(url, timeout=1), "cannot be opened")
     assert "secret" not in message
+
+
+def test_a_role_that_may_only_read(postgres: str) -> None:
+    with opened(postgres), psycopg.connect(postgres, autocommit=True) as connection:
+        schema = connection.execute("SELECT current_schema()").fetchone()[0]
+        role = f"reader_{schema}"
+        for statement in (
+            f"CREATE ROLE {role} LOGIN",
+            f"GRANT USAGE ON SCHEMA {schema} TO {role}",
+            f"GRANT SELECT ON dpmcmc_entries, dpmcmc_head TO {role}",
+        ):
+            connection.execute(statement)
+    with Ledger.open(postgres.replace("//postgres:", f"//{role}:")) as ledger:
+        assert ledger.verify().ok
+        assert_refused(lambda: reserve(ledger), "cannot be written", "Nothing was")
+
+
+class DriverError(Exception):
+    """What a driver of PostgreSQL raises: a code, and words in any language."""
+
+    def __init__(self, sqlstate: str | None) -> None:
+        super().__init__("la base est verrouillée, pleine et en lecture seule")
+        self.sqlstate = sqlstate
+
+
+def sqlite_fault(code: int) -> sqlite3.Error:
+    fault = sqlite3.OperationalError("quelque chose ne va pas: locked, full, readonly")
+    fault.sqlite_errorcode = code
+    return fault
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        (sqlite_fault(sqlite3.SQLITE_BUSY), "is locked"),
+        (sqlite_fault(sqlite3.SQLITE_BUSY_TIMEOUT), "is locked"),
+        (sqlite_fault(sqlite3.SQLITE_READONLY_DIRECTORY), "cannot be written"),
+        (sqlite_fault(sqlite3.SQLITE_FULL), "cannot grow"),
+        (sqlite_fault(sqlite3.SQLITE_IOERR_WRITE), "cannot grow"),
+        (sqlite_fault(sqlite3.SQLITE_NOTADB), "is damaged"),
+        (sqlite_fault(sqlite3.SQLITE_CANTOPEN), "cannot be opened"),
+        (sqlite3.OperationalError("Could not decode to UTF-8"), "is damaged"),
+        (DriverError("55P03"), "is locked"),
+        (DriverError("25006"), "cannot be written"),
+        (DriverError("53100"), "cannot grow"),
+        (DriverError("XX001"), "is damaged"),
+        (DriverError("57P01"), "cannot be opened"),
+        (DriverError(None), "cannot be opened"),
+        (OSError(errno.ENOSPC, "voll"), "cannot grow"),
+        (OSError(errno.EROFS, "voll"), "cannot be written"),
+        (OSError(errno.ENOENT, "voll"), "cannot be opened"),
+    ],
+    ids=str,
+)
+def test_a_fault_is_known_by_its_code(fault: Exception, words: str) -> None:
+    """The words of a driver, which are of its language and version, decide nothing."""
+    is_wrapped = isinstance(fault, DriverError | sqlite3.Error)
+    raised = DBAPIError("SELECT 1", None, fault) if is_wrapped else fault
+    with pytest.raises(LedgerError, match=words), explained("'study.db'"):
+        raise raised
 
 
 @pytest.mark.parametrize("url", ["mysql://host/study", "http://host", "://"])

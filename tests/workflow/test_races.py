@@ -45,7 +45,7 @@ def test_sixteen_race_for_a_budget_of_five(folder: Path) -> None:
     ends = [(process.communicate()[1], process.returncode) for process in processes]
     refused = [said for said, code in ends if code == 2]
     assert sorted(code for _, code in ends) == [0] * FIT + [2] * (RACERS - FIT)
-    assert all("the run needs" in said and "is left" in said for said in refused)
+    assert all("the run asks for" in said and "is left" in said for said in refused)
     folders = [path for path in folder.glob("run-*") if path.is_dir()]
     assert len(folders) == FIT
     with Ledger.open(folder / "study.db", create=False) as ledger:
@@ -63,7 +63,7 @@ def _steps_for(folder: Path) -> int:
 
         def share(steps: int) -> float:
             total = SelfComposedDpEvent(bit, steps)
-            return ledger.quote("race", [total], analyst="ana")
+            return ledger.quote("race", total)
 
         steps = 1
         while share(steps + 1) <= 1 / FIT:
