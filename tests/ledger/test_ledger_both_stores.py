@@ -75,8 +75,11 @@ def test_normal_noise_is_charged_by_the_sum_of_its_squares(place: str) -> None:
         run.charge(bits(10))
         with pytest.raises(LedgerError, match="reserved less than this charge"):
             run.charge(noise(0.0751))
-        run.charge(noise(0.06))
+        run.charge(noise(0.06), "round 2")
         run.charge(noise(0.04))
+        charges = ledger.charges(run.run)
+        assert [part for part, _ in charges] == ["", "", "round 2", ""]
+        assert [event for _, event in charges][1:3] == [bits(10), noise(0.06)]
         spent = ledger.overview("people").spent
         run.close()
         after = ledger.overview("people")

@@ -164,7 +164,7 @@ def test_entries_that_make_no_sense_are_refused_in_words() -> None:
         {"payload": "[]"},
         {"payload": '{"opened_by":2}'},
         {"payload": '{"opened_by":2,"event":3,"part":""}'},
-        {"payload": '{"opened_by":2,"event":{"kind":"nothing"}}'},
+        {"payload": '{"opened_by":2,"event":[]}'},
         {"dataset": "beasts"},
         {"run": "z"},
     ):

@@ -249,7 +249,7 @@ def test_claims_that_are_no_two_numbers_are_found(sqlite: str, claims: object) -
 def test_rules_are_applied_again(written: str) -> None:
     def overspent(found: list[Entry]) -> list[Entry]:
         values = found[3].values
-        values["event"]["count"] = 21
+        values["event"][0]["count"] = 21
         return [*found[:3], with_values(found[3], values), *found[4:]]
 
     rewrite(written, overspent)

@@ -14,7 +14,7 @@ from dp_accounting.dp_event import DpEvent
 from dpmcmc import errors
 from dpmcmc.ledger.accounts import Account, Books
 from dpmcmc.ledger.capacity import settle
-from dpmcmc.ledger.codec import JSON, encode
+from dpmcmc.ledger.codec import JSON, decode, encode
 from dpmcmc.ledger.entries import FIRST, Entry, Head, sealed, time_text
 from dpmcmc.ledger.errors import LedgerError
 from dpmcmc.ledger.overview import Overview, overview_of
@@ -197,6 +197,11 @@ class Ledger:
         with self._store.reading() as rows:
             found = rows.after(0)
         return tuple(e for e in found if dataset is None or e.dataset == dataset)
+
+    def charges(self, run: str) -> tuple[tuple[str, DpEvent], ...]:
+        """Return what a run was charged for: the name of each part, and its event."""
+        mine = (e for e in self.entries() if e.run == run and e.kind == "charge")
+        return tuple((e.values["part"], decode(e.values["event"])) for e in mine)
 
     def verify(self, expected_head: str | None = None) -> Verdict:
         """Check every entry, hash and sum again, and a head of an earlier time."""

@@ -14,16 +14,11 @@ from fractions import Fraction
 from typing import Any
 
 import attrs
-from dp_accounting.dp_event import (
-    ComposedDpEvent,
-    DpEvent,
-    GaussianDpEvent,
-    SelfComposedDpEvent,
-)
+from dp_accounting.dp_event import DpEvent, GaussianDpEvent
 
-from dpmcmc.accounting.registry import flatten, total_slack
+from dpmcmc.accounting.registry import flatten
 from dpmcmc.errors import require_positive
-from dpmcmc.ledger.codec import encode
+from dpmcmc.ledger.codec import composed, encode
 
 __all__ = ["Tally", "tally_of"]
 
@@ -77,10 +72,10 @@ class Tally:
 
     def event(self) -> DpEvent:
         """Return an event that comes to this tally; its noise is rounded down."""
-        parts = [SelfComposedDpEvent(event, n) for event, n in self.counts.items()]
+        leaves = dict(self.counts)
         if mu := math.sqrt(self.square):
-            parts.append(GaussianDpEvent(2 / mu * (1 - 2.0**-50)))
-        return ComposedDpEvent(parts)
+            leaves[GaussianDpEvent(2 / mu * (1 - 2.0**-50))] = 1
+        return composed(leaves)
 
 
 def tally_of(event: DpEvent) -> Tally:
@@ -97,9 +92,7 @@ def tally_of(event: DpEvent) -> Tally:
 
 
 def _mu(event: DpEvent) -> Fraction | None:
-    """Return the μ of a release whose only noise is normal and drawn exactly."""
-    if total_slack({event: 1}):
-        return None
+    """Return the μ of a release with normal noise, which is drawn exactly."""
     if type(event) in _MU:
         return _MU[type(event)](event)
     is_normal = any(each.name == "mu" for each in attrs.fields(type(event)))

@@ -18,7 +18,7 @@ from dp_accounting.dp_event import DpEvent
 from dpmcmc.custody import Arrays
 from dpmcmc.files import FileError, RunFolder
 from dpmcmc.ledger import Ledger, Overview, Reservation, Tally, tally_of
-from dpmcmc.ledger.codec import JSON, canonical, decode, encode
+from dpmcmc.ledger.codec import canonical, decode, encode
 from dpmcmc.posterior.statement import Statement
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
     "LedgerCustody",
     "Question",
     "charged_in_folder",
-    "charged_in_ledger",
 ]
 
 
@@ -76,7 +75,7 @@ class FolderCustody:
         self._charged = set(before)
         self._tally = Tally()
         for event in before.values():
-            self._tally = self._tally.plus(tally_of(decode(event)))
+            self._tally = self._tally.plus(tally_of(event))
 
     def reserve(self, totals: Sequence[DpEvent], statement: Statement) -> None:
         """Ask; or, for a run that was broken off, see that it is still the same."""
@@ -153,7 +152,7 @@ class FolderCustody:
         """Hold the cost of the whole run, and return what is to be noted of it."""
         return {}
 
-    def _charged_before(self) -> Mapping[str, JSON]:
+    def _charged_before(self) -> Mapping[str, DpEvent]:
         """The parts that were charged before this process, and what for."""
         return charged_in_folder(self._folder)
 
@@ -248,8 +247,8 @@ class LedgerCustody(FolderCustody):
     def _pay(self, part: str, event: DpEvent) -> None:
         self._open().charge(event, part)
 
-    def _charged_before(self) -> Mapping[str, JSON]:
-        return charged_in_ledger(self._ledger, self._dataset, self._run)
+    def _charged_before(self) -> Mapping[str, DpEvent]:
+        return {} if self._run is None else dict(self._ledger.charges(self._run))
 
     def _require_charged(self) -> None:
         """Refuse a ledger that knows less than the folder."""
@@ -263,28 +262,20 @@ class LedgerCustody(FolderCustody):
                 )
 
 
-def charged_in_folder(folder: RunFolder) -> dict[str, JSON]:
+def charged_in_folder(folder: RunFolder) -> dict[str, DpEvent]:
     """The parts of a run without a ledger that were begun, and what for."""
     begun = [part for part in folder.parts() if part.startswith(_BEGUN)]
     return {part.removeprefix(_BEGUN): _event_of(folder, part) for part in begun}
 
 
-def charged_in_ledger(ledger: Ledger, dataset: str, run: str | None) -> dict[str, JSON]:
-    """The parts of a run that a ledger was charged for, and what for."""
-    entries = ledger.entries(dataset)
-    mine = (one for one in entries if one.run == run and one.kind == "charge")
-    return {one.values["part"]: one.values["event"] for one in mine}
-
-
-def _event_of(folder: RunFolder, begun: str) -> JSON:
+def _event_of(folder: RunFolder, begun: str) -> DpEvent:
     kept = folder.read(begun)
     if "event" not in kept:
         raise FileError(
             f"{folder.path} was begun with another version of dpmcmc, which did not "
             "write down what it charged. Begin another run, in another folder."
         )
-    event: JSON = json.loads(str(kept["event"]))
-    return event
+    return decode(json.loads(str(kept["event"])))
 
 
 def _covering(totals: Sequence[DpEvent]) -> DpEvent:

@@ -12,7 +12,6 @@ from dpmcmc import sampler
 from dpmcmc.errors import InputError
 from dpmcmc.files import FileError, RunFolder
 from dpmcmc.ledger import Ledger, Overview
-from dpmcmc.ledger.codec import decode
 from dpmcmc.model.labels import with_levels
 from dpmcmc.model.model import Model
 from dpmcmc.posterior.posterior import Posterior
@@ -22,7 +21,6 @@ from dpmcmc.workflow.custody import (
     FolderCustody,
     LedgerCustody,
     charged_in_folder,
-    charged_in_ledger,
 )
 from dpmcmc.workflow.job import Job, facts_of, job_of, named, open_ledger, settled
 from dpmcmc.workflow.study import LoadedStudy, Study, load_study
@@ -251,21 +249,17 @@ def _report(
         title=title or job.purpose or None,
         asked=asked,
         budget=None if standing is None else _budget(standing, folder),
-        parts=_parts(job, folder, ledger, posterior.statement.delta),
+        parts=_parts(folder, ledger, posterior.statement.delta),
         rehearsal_text=posterior.settings.get("choice"),
     )
 
 
-def _parts(
-    job: Job, folder: RunFolder, ledger: Ledger | None, delta: float
-) -> tuple[Part, ...]:
+def _parts(folder: RunFolder, ledger: Ledger | None, delta: float) -> tuple[Part, ...]:
     """What each kind of thing that the run released costs by itself."""
+    run = folder.facts.get("run", "")
     if ledger is None:
-        charged = charged_in_folder(folder)
-    else:
-        run = folder.facts.get("run")
-        charged = charged_in_ledger(ledger, _dataset(job), run)
-    return parts_of(((part, decode(event)) for part, event in charged.items()), delta)
+        return parts_of(charged_in_folder(folder).items(), delta)
+    return parts_of(ledger.charges(run), delta)
 
 
 def _budget(standing: Overview, folder: RunFolder) -> Budget:
