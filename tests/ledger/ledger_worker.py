@@ -73,7 +73,7 @@ def create(place: str, racers: int) -> dict[str, object]:
 
 
 def kill(place: str, kills: int, seed: int) -> dict[str, object]:
-    """Kill a charging process again and again; count what it had been told is safe."""
+    """Kill a charging process again and again; count what was acknowledged."""
     moments = random.Random(seed)
     with opened(place, epsilon=100.0) as ledger:
         run = ledger.reserve("people", bits(10**5)).run
@@ -88,8 +88,8 @@ def kill(place: str, kills: int, seed: int) -> dict[str, object]:
         time.sleep(moments.uniform(0.0, 0.08))
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        with os.fdopen(reader, "rb") as told:
-            acknowledged += len(told.read())
+        with os.fdopen(reader, "rb") as heard:
+            acknowledged += len(heard.read())
         with Ledger.open(place, create=False) as ledger:
             stored = sum(entry.kind == "charge" for entry in ledger.entries())
             findings.append([acknowledged, stored, list(ledger.verify().problems)])

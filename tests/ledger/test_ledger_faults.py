@@ -28,19 +28,19 @@ def test_a_full_disk_loses_nothing(sqlite: str) -> None:
         run.charge(bits(1))
         unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
         size = os.path.getsize(sqlite)
-        told = 1
+        stored = 1
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, unlimited[1]))
         try:
             for _ in range(100):
                 run.charge(bits(1))
-                told += 1
+                stored += 1
         except LedgerError as error:
             message = str(error)
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
         assert sqlite in message
         assert "cannot grow" in message
-        assert sum(e.kind == "charge" for e in ledger.entries()) == told
+        assert sum(e.kind == "charge" for e in ledger.entries()) == stored
         run.charge(bits(1))
         assert ledger.verify().ok
 

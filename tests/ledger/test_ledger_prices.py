@@ -137,14 +137,14 @@ def test_no_bit_below_a_profile_has_more_divergence(
     # Beyond eight standard deviations cut tails matter to the uncut divergence.
     [(a, m) for a in (2, 7, 22, 168) for m in (0.02, 0.1, 0.4) if a * m < 8],
 )
-@pytest.mark.parametrize("share", [0.01, 0.1, 0.5])
+@pytest.mark.parametrize("drawn", [0.01, 0.1, 0.5])
 def test_a_noisy_sum_over_a_batch_costs_no_more(
-    order: int, mu: float, share: float
+    order: int, mu: float, drawn: float
 ) -> None:
     """Normal noise without the record, with it, and with its substitute."""
     capacity = Capacity(1.0, order, 1.0, 1e-7)
     records = 100_000
-    event = GaussianBatchSum(2 / mu, round(share * records), records)
+    event = GaussianBatchSum(2 / mu, round(drawn * records), records)
     divergence, slack = price(event, capacity)
     assert slack < 1e-14 or slack == 0
     x = np.linspace(-12, 12, 200_001) * max(1, order * mu / 6)
@@ -154,8 +154,8 @@ def test_a_noisy_sum_over_a_batch_costs_no_more(
 
     worst = 0.0
     for other in (-1.0, 0.0, 1.0):
-        left = (1 - share) * density(other * mu / 2) + share * density(mu / 2)
-        right = (1 - share) * density(other * mu / 2) + share * density(-mu / 2)
+        left = (1 - drawn) * density(other * mu / 2) + drawn * density(mu / 2)
+        right = (1 - drawn) * density(other * mu / 2) + drawn * density(-mu / 2)
         good = right > 1e-280
         ratio = left[good] / right[good]
         power = np.sum(right[good] * (ratio**order - 1 - order * (ratio - 1)))

@@ -203,6 +203,6 @@ def test_what_costs_nothing_is_refused(price: float) -> None:
 
 @given(st.fractions(0, 2))
 def test_fractions_are_shown_on_the_safe_side(part: Fraction) -> None:
-    up, down = (percent(rounded(part, up=way)) for way in (True, False))
+    up, down = (percent(rounded(part, up=side)) for side in (True, False))
     assert Fraction(down[:-1]) <= part * 100 <= Fraction(up[:-1])
     assert Fraction(up[:-1]) - Fraction(down[:-1]) <= Fraction(1, 100)

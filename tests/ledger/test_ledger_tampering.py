@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whoever changes a row is found out, on both stores."""
+"""A row that was changed is found, on both stores."""
 
 import dataclasses
 import json
@@ -141,21 +141,21 @@ def rewrite(place: str, change: Callable[[list[Entry]], list[Entry]]) -> None:
     tamper(place, _HEAD.update().values(count=last.number, hash=last.hash))
 
 
-def test_a_ledger_written_anew_is_found_by_a_head_noted_before(written: str) -> None:
+def test_a_ledger_written_anew_is_found_by_a_head_kept_before(written: str) -> None:
     with Ledger.open(written) as ledger:
-        noted = ledger.verify().head
+        kept = ledger.verify().head
     rewrite(written, lambda found: found[:5])
     assert problems(written) == (), "hashes alone cannot find this"
-    (problem,) = problems(written, noted)
+    (problem,) = problems(written, kept)
     assert problem.startswith("The expected head")
 
 
-def test_a_noted_head_stays_good_as_the_ledger_grows(written: str) -> None:
+def test_a_kept_head_stays_good_as_the_ledger_grows(written: str) -> None:
     with Ledger.open(written) as ledger:
-        noted = ledger.verify().head
+        kept = ledger.verify().head
         reserve(ledger, 1)
-        assert ledger.verify(noted).ok
-        assert ledger.verify(noted).head != noted
+        assert ledger.verify(kept).ok
+        assert ledger.verify(kept).head != kept
         assert not ledger.verify("0" * 63 + "1").ok
 
 

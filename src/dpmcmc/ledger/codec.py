@@ -41,7 +41,7 @@ _PLAIN: dict[Any, Callable[[Any], Any]] = {
 def encode(event: DpEvent) -> list[JSON]:
     """Return the single events of an event, and how often each happens, as JSON."""
     return [
-        {"kind": type(leaf).__name__, "count": count, "fields": _fields(leaf)}
+        {"kind": type(leaf).__name__, "count": int(count), "fields": _fields(leaf)}
         for leaf, count in flatten(event).items()
     ]
 
