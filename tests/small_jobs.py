@@ -59,7 +59,6 @@ def register(folder: Path, name: str = "people", **changes: Any) -> None:
         "records": RECORDS,
         "epsilon": 3.0,
         "delta": 1e-5,
-        "spenders": ["ana", "bo"],
         **changes,
     }
     with Ledger.open(folder / "study.db") as ledger:
@@ -79,14 +78,14 @@ def job_in(folder: Path, **changes: Any) -> Job:
         "chunk": CHUNK,
         "ledger": str(folder / "study.db"),
         "dataset": "people",
-        "spender": "ana",
+        "analyst": "ana",
         **changes,
     }
     return Job(**settings)
 
 
 def without_ledger(folder: Path, **changes: Any) -> Job:
-    nothing = {"ledger": None, "dataset": None, "spender": None}
+    nothing = {"ledger": None, "dataset": None, "analyst": None}
     return job_in(folder, **nothing, **changes)
 
 

@@ -50,14 +50,14 @@ RUN = RunView(
     "0123456789ab", "ana", "", "2026-01-02T03:04:05", "released", True, None, 1.0, 1.0
 )
 VIEW = Overview(
-    "people", 10**9, 1.25, 1e-12, (), "", "ana", "2026-01-02", 0.5, 0.1, 0.4, (), "00"
+    "people", 10**9, 1.25, 1e-12, "", "", "2026", 0.5, 0.1, 0.4, 1.23e-8, 1e-12, ()
 )
 
 
 @given(who=WORDS, purpose=WORDS, note=WORDS)
 def test_a_ledger_is_shown_on_a_page(who: str, purpose: str, note: str) -> None:
-    run = replace(RUN, spender=who, purpose=purpose)
-    view = replace(VIEW, spenders=(who, "bo"), note=note, runs=(RUN, run))
+    run = replace(RUN, analyst=who, purpose=purpose)
+    view = replace(VIEW, registrar=who, note=note, runs=(RUN, run))
     assert max(map(len, str(view).split("\n"))) <= WIDTH
 
 

@@ -21,7 +21,7 @@ COMMANDS = [
     "ledger",
     "completion",
 ]
-ACTIONS = ["register", "show", "verify", "release", "spenders"]
+ACTIONS = ["register", "show", "fits", "verify", "release"]
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_ctrl_c_keeps_the_draws_and_says_what_was_spent(
     words = (
         "sample model.py:model --data people.csv --delta 1e-6 --clip 0.001 --scale 0.3 "
         f"--steps {STEPS} --chunk {CHUNK} --ledger study.db --data-set people "
-        "--spender ana --out run"
+        "--analyst ana --out run"
     )
     with screen(words, environment) as terminal:
         terminal.wait_for(r"Spend this\? \[y/N\] ")
@@ -117,7 +117,7 @@ def test_ctrl_c_keeps_the_draws_and_says_what_was_spent(
 def test_ctrl_c_during_the_start(folder: Path, environment: dict[str, str]) -> None:
     words = (
         "sample model.py:model --data people.csv --columns x --epsilon 1 --delta 1e-6 "
-        "--ledger study.db --data-set people --spender ana --out run --yes"
+        "--ledger study.db --data-set people --analyst ana --out run --yes"
     )
     with screen(words, environment) as terminal:
         terminal.wait_for(r"Finding a start: +\d+%\|[^|]*\| [1-9]\d*/\d+ \[")

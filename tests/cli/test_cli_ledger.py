@@ -25,11 +25,8 @@ def test_a_new_ledger(dpmcmc: Command, folder: Path) -> None:
     assert said.out.startswith("folk: 500 records, ε = 2, δ = 1e-06\n")
     assert "Note: decision 12" in said.out
     with Ledger.open("new.db", create=False) as ledger:
-        assert ledger.overview("folk").spenders == (getpass.getuser(),)
+        assert ledger.overview("folk").registrar == getpass.getuser()
     assert "is registered already" in dpmcmc(words).refusal
-    dpmcmc(f"{words.replace('folk', 'more')} --spender ana --spender bo")
-    with Ledger.open("new.db", create=False) as ledger:
-        assert ledger.overview("more").spenders == ("ana", "bo")
     bad = words.replace("folk", "bad").replace("--epsilon 2", "--epsilon -2")
     assert "epsilon is -2.0" in dpmcmc(bad).refusal
     assert "cannot be opened" in dpmcmc(words.replace("new.db", "a/b/c.db")).refusal
@@ -54,14 +51,24 @@ def test_what_is_spent_and_left(dpmcmc: Command, finished: Path) -> None:
     assert len(json.loads(dpmcmc("ledger show study.db --json").out)) == 2
 
 
-def test_who_may_spend_is_changed(dpmcmc: Command, folder: Path) -> None:
-    words = "ledger register new.db folk --records 500 --epsilon 2 --delta 1e-6"
-    dpmcmc(f"{words} --spender ana --spender bo")
-    said = dpmcmc("ledger spenders new.db folk --add cy --add di --remove ana")
-    assert said.out == "The budget of folk may be spent by bo, cy, di.\n"
-    assert "nobody is added" in dpmcmc("ledger spenders new.db folk").refusal
-    assert "no such name" in dpmcmc("ledger spenders new.db f --add a").refusal
-    assert dpmcmc("ledger verify new.db").code == 0
+def test_which_epsilon_still_fits(dpmcmc: Command, folder: Path) -> None:
+    budget = f"--records {RECORDS} --epsilon 1 --delta 1e-6"
+    dpmcmc(f"ledger register new.db folk {budget}")
+    (found,) = json.loads(dpmcmc("ledger fits new.db --json").out)
+    assert found == {"dataset": "folk", "fits": found["fits"], "fits_delta": 1e-6}
+    assert 0.8 < found["fits"] < 1
+    said = dpmcmc("ledger fits new.db folk --delta 1e-7")
+    assert said.out.startswith("folk: ε = 1.")
+    assert said.out.endswith(" at δ = 1e-07\n")
+    shown = dpmcmc("ledger show new.db --delta 1e-7").out
+    assert said.out.removeprefix("folk: ").strip() in shown
+    (view,) = json.loads(dpmcmc("ledger show new.db --json").out)
+    assert view["fits"] == found["fits"]
+    assert "delta is 2.0" in dpmcmc("ledger fits new.db --delta 2").refusal
+    with Ledger.open("new.db") as ledger:
+        ledger.reserve("folk", SelfComposedDpEvent(BarkerBit(0.01, RECORDS), 300))
+    (after,) = json.loads(dpmcmc("ledger fits new.db --json").out)
+    assert 0 < after["fits"] < found["fits"] / 1.5
 
 
 def test_an_empty_ledger(dpmcmc: Command, folder: Path) -> None:
@@ -73,31 +80,31 @@ def test_an_empty_ledger(dpmcmc: Command, folder: Path) -> None:
 def test_an_edited_ledger_is_found(dpmcmc: Command, finished: Path) -> None:
     said = dpmcmc("ledger verify study.db")
     assert said.code == 0
-    assert said.out.startswith("Every entry is as it was written.\nHead, to be noted")
+    assert "all hashes, rules and sums are right" in said.out
     head = said.out.split()[-1]
     assert dpmcmc(f"ledger verify study.db --head {head}").code == 0
     assert dpmcmc(f"ledger verify study.db --head {'1' * 64}").code == 1
     assert json.loads(dpmcmc("ledger verify study.db --json").out) == {
         "head": head,
         "problems": [],
+        "notes": [],
     }
     with sqlite3.connect("study.db") as rows:
-        rows.execute("update dpmcmc_entries set spender = 'bo' where number = 3")
+        rows.execute("update dpmcmc_entries set analyst = 'bo' where number = 3")
     said = dpmcmc("ledger verify study.db")
     assert said.code == 1
-    assert "3" in said.out.splitlines()[0]
+    assert "Entry 3 was edited" in said.out
     found = json.loads(dpmcmc("ledger verify study.db --json").out)
     assert found["problems"]
     assert "edited" in dpmcmc("ledger show study.db").refusal
 
 
 def test_a_dead_run_gives_back(dpmcmc: Command, folder: Path) -> None:
-    me = getpass.getuser()
     budget = f"--records {RECORDS} --epsilon 1 --delta 1e-6"
     dpmcmc(f"ledger register study.db mine {budget}")
     total = SelfComposedDpEvent(BarkerBit(0.01, RECORDS), 50)
     with Ledger.open("study.db") as ledger:
-        run = ledger.reserve("mine", [total], spender=me).run
+        run = ledger.reserve("mine", total).run
     assert "▒" in dpmcmc("ledger show study.db mine").out.splitlines()[3][3:53]
     assert "Give --yes" in dpmcmc(f"ledger release study.db {run}").refusal
     assert "release" not in entries(folder)

@@ -23,7 +23,7 @@ from dpmcmc.workflow import Job
 
 TABLE = "sample model.py:model --data people.csv"
 HOW = "--delta 1e-6 --clip 0.01 --steps 20 --chunk 4 --scale 0.3"
-CHARGED = "--ledger study.db --data-set people --spender ana"
+CHARGED = "--ledger study.db --data-set people --analyst ana"
 SAMPLE = f"{TABLE} {HOW} {CHARGED} --out run"
 
 Command = Callable[..., Any]
@@ -167,7 +167,6 @@ def wrong(dpmcmc: Command, folder: Path, words: str) -> str:
         ("model.py:model", "model.py", "a Python file and a name in it"),
         ("study.db", "absent.db", "absent.db' does not exist"),
         ("--data-set people", "--data-set folk", "the ledger has 'people'"),
-        ("--spender ana", "--spender eve", "only ana, bo may spend"),
         ("--delta 1e-6", "", "--delta is missing"),
         ("--data people.csv", "", "--data is missing"),
         ("model.py:model", "", "FILE:NAME is missing"),
@@ -176,7 +175,7 @@ def wrong(dpmcmc: Command, folder: Path, words: str) -> str:
         ("--chunk 4", "--bounds x", "--bounds is 'x'; it must be a name and a value"),
         ("--chunk 4", "--bounds x=1", "--bounds is x=1; it must be two numbers"),
         ("--chunk 4", "--levels x=", "--levels is 'x='; it must be a name and"),
-        ("--steps 20", "--steps 20000", "the run needs"),
+        ("--steps 20", "--steps 20000", "the run asks for"),
         (CHARGED, "--only", "are for runs with a ledger"),
     ],
     ids=str,
@@ -217,7 +216,7 @@ def test_a_ledger_that_is_held(
     other = sqlite3.connect(folder / "study.db", isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
     said = dpmcmc(f"{SAMPLE} --yes")
-    assert "is held by another process for longer" in said.refusal
+    assert "is locked by another process for longer" in said.refusal
     other.close()
     assert not (folder / "run").exists()
     assert entries(folder) == ["register"]

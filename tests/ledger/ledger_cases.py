@@ -18,30 +18,36 @@ from dpmcmc.accounting import (
     LogisticMinibatchBit,
     MinibatchBit,
 )
-from dpmcmc.ledger import Ledger, Reservation
-from dpmcmc.ledger.accounts import cost_of
-from dpmcmc.ledger.wanted import prices_at
+from dpmcmc.ledger import Ledger, Reservation, tally_of
+from dpmcmc.ledger.prices import cost_of, prices_for
 
 RECORDS = 10_000
 BIT = BarkerBit(0.01, RECORDS)
 SUM = GaussianBatchSum(60.0, 1000, RECORDS)
 
-SINGLES: tuple[DpEvent, ...] = (
+COUNTED: tuple[DpEvent, ...] = (
     BIT,
     GaussianBarkerBit(0.01, RECORDS),
     GaussianBatchSum(20.0, RECORDS, RECORDS),
     SUM,
-    GaussianDpEvent(30.0),
     LogisticMinibatchBit(100, RECORDS),
     LogisticMinibatchBit(100, RECORDS, replacement=True),
     MinibatchBit(1000, RECORDS),
     MinibatchBit(1000, RECORDS, replacement=True),
 )
+"""One event of every kind that is priced by itself."""
+
+SINGLES: tuple[DpEvent, ...] = (*COUNTED, GaussianDpEvent(30.0))
 """One event of every kind that a run may release."""
 
 
 def bits(count: int, bit: DpEvent = BIT) -> DpEvent:
     return SelfComposedDpEvent(bit, count)
+
+
+def noise(mu: float) -> DpEvent:
+    """A release with normal noise."""
+    return GaussianDpEvent(2 / mu)
 
 
 def whole_run(steps: int) -> DpEvent:
@@ -60,26 +66,26 @@ def register(ledger: Ledger, dataset: str = "people", **changes: Any) -> None:
         "records": RECORDS,
         "epsilon": 1.0,
         "delta": 1e-6,
-        "spenders": ("ana", "bo"),
-        "by": "steward",
+        "analyst": "steward",
         **changes,
     }
     ledger.register(dataset, **settings)
 
 
 def reserve(ledger: Ledger, steps: int = 100, **changes: Any) -> Reservation:
-    settings: dict[str, Any] = {"totals": [bits(steps)], "spender": "ana", **changes}
+    settings: dict[str, Any] = {"total": bits(steps), "analyst": "ana", **changes}
     return ledger.reserve("people", **settings)
 
 
 def most_steps(ledger: Ledger) -> int:
     """How many bits fit the whole budget, found by trying."""
     fits, too_many = 0, 2**24
-    capacity = ledger._current().accounts["people"].capacity
-    prices = prices_at(capacity, [BIT])
+    capacity = ledger._account("people").capacity
+    prices = prices_for(tally_of(BIT), capacity)
     while too_many - fits > 1:
         middle = (fits + too_many) // 2
-        if cost_of({BIT: middle}, prices).fits(capacity.cost):
+        cost = cost_of(tally_of(bits(middle)), prices, capacity.order)
+        if cost.fits(capacity.cost):
             fits = middle
         else:
             too_many = middle

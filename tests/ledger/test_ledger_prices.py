@@ -10,7 +10,7 @@ import pytest
 from dp_accounting.dp_event import DpEvent, GaussianDpEvent
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ledger_cases import SINGLES, bits
+from ledger_cases import COUNTED, bits, noise
 
 from dpmcmc.accounting import (
     BarkerBit,
@@ -24,12 +24,19 @@ from dpmcmc.accounting.bounded_range import bounded_range_rho
 from dpmcmc.accounting.logistic_minibatch import logistic_profile
 from dpmcmc.accounting.minibatch import drawn_profile
 from dpmcmc.accounting.profiles import Profile, bounded_range_points
-from dpmcmc.ledger import LedgerError
+from dpmcmc.ledger import LedgerError, tally_of
 from dpmcmc.ledger.capacity import Capacity, settle
 from dpmcmc.ledger.divergences import bit_divergence, lattice_divergence
-from dpmcmc.ledger.prices import price
+from dpmcmc.ledger.prices import cost_of, prices_for
 
 BUDGETS = [(0.05, 1e-6), (0.3, 1e-5), (1.0, 1e-6), (3.0, 1e-8), (10.0, 1e-6)]
+
+
+def price(event: DpEvent, capacity: Capacity) -> tuple[float, float]:
+    """What one event costs, as floats."""
+    tally = tally_of(event)
+    cost = cost_of(tally, prices_for(tally, capacity), capacity.order)
+    return float(cost.divergence), float(cost.slack)
 
 
 def renyi(p: float, q: float, order: int) -> float:
@@ -127,17 +134,17 @@ def test_no_bit_below_a_profile_has_more_divergence(
 
 @pytest.mark.parametrize(
     ("order", "mu"),
-    # Beyond eight deviations the tails that are cut matter to the uncut divergence.
+    # Beyond eight standard deviations cut tails matter to the uncut divergence.
     [(a, m) for a in (2, 7, 22, 168) for m in (0.02, 0.1, 0.4) if a * m < 8],
 )
-@pytest.mark.parametrize("share", [0.01, 0.1, 0.5])
+@pytest.mark.parametrize("drawn", [0.01, 0.1, 0.5])
 def test_a_noisy_sum_over_a_batch_costs_no_more(
-    order: int, mu: float, share: float
+    order: int, mu: float, drawn: float
 ) -> None:
-    """Three normal laws: without the record, with it, and with its substitute."""
+    """Normal noise without the record, with it, and with its substitute."""
     capacity = Capacity(1.0, order, 1.0, 1e-7)
     records = 100_000
-    event = GaussianBatchSum(2 / mu, round(share * records), records)
+    event = GaussianBatchSum(2 / mu, round(drawn * records), records)
     divergence, slack = price(event, capacity)
     assert slack < 1e-14 or slack == 0
     x = np.linspace(-12, 12, 200_001) * max(1, order * mu / 6)
@@ -147,8 +154,8 @@ def test_a_noisy_sum_over_a_batch_costs_no_more(
 
     worst = 0.0
     for other in (-1.0, 0.0, 1.0):
-        left = (1 - share) * density(other * mu / 2) + share * density(mu / 2)
-        right = (1 - share) * density(other * mu / 2) + share * density(-mu / 2)
+        left = (1 - drawn) * density(other * mu / 2) + drawn * density(mu / 2)
+        right = (1 - drawn) * density(other * mu / 2) + drawn * density(-mu / 2)
         good = right > 1e-280
         ratio = left[good] / right[good]
         power = np.sum(right[good] * (ratio**order - 1 - order * (ratio - 1)))
@@ -175,7 +182,7 @@ def test_a_lattice_is_priced_as_its_integral() -> None:
     assert exact <= found <= 2 * exact
 
 
-@pytest.mark.parametrize("event", SINGLES, ids=lambda e: str(e)[:30])
+@pytest.mark.parametrize("event", [*COUNTED, noise(0.05)], ids=lambda e: str(e)[:30])
 @pytest.mark.parametrize(("epsilon", "delta"), BUDGETS[:4])
 def test_a_run_fixed_beforehand_is_certified_within_the_budget(
     event: DpEvent, epsilon: float, delta: float
@@ -218,5 +225,11 @@ def test_what_cannot_be_priced_is_refused_with_advice() -> None:
 def test_a_gaussian_release_costs_its_closed_form() -> None:
     capacity = settle(1.0, 1e-6)
     divergence, slack = price(GaussianDpEvent(50.0), capacity)
-    assert divergence == pytest.approx(capacity.order * (2 / 50) ** 2 / 2, rel=1e-9)
+    assert divergence == pytest.approx(capacity.order * (2 / 50) ** 2 / 2, rel=1e-14)
     assert slack == 0
+
+
+def test_an_event_that_is_too_cheap_for_a_float_costs_something() -> None:
+    """So that a run that was charged anything is never taken for one that was not."""
+    capacity = settle(1.0, 1e-6)
+    assert price(BarkerBit(1e-200, 10), capacity)[0] > 0

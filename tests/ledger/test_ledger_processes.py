@@ -49,8 +49,8 @@ def test_many_begin_one_ledger(place: str) -> None:
 def check_kills(place: str, kills: int, seed: int) -> None:
     findings = work("kill", place, kills, seed)["findings"]
     assert len(findings) == kills
-    # One charge may be stored whose writer was killed before it was told so.
-    assert all(told <= stored <= told + 1 for told, stored, _ in findings)
+    # One charge may be stored whose writer was killed before it learned so.
+    assert all(heard <= stored <= heard + 1 for heard, stored, _ in findings)
     assert all(problems == [] for *_, problems in findings)
     assert findings[-1][1] > kills / 2, "too few charges to learn anything"
 

@@ -154,7 +154,7 @@ def _options(folder: Path) -> list[str]:
     words = (
         f"{folder}/model.py:model --data {folder}/people.csv --delta 1e-6 "
         f"--clip 0.0005 --steps {STEPS} --chunk {CHUNK} --scale 0.3 "
-        f"--ledger {folder}/study.db --data-set people --spender ana"
+        f"--ledger {folder}/study.db --data-set people --analyst ana"
     )
     return words.split()
 
@@ -164,22 +164,22 @@ def _look(folder: Path, out: Path, code: int) -> list[str]:
     problems = []
     if code not in (0, -signal.SIGKILL):
         problems.append(f"{out.name} ended with {code}: {_said(out)[-500:]}")
+    run = RunFolder.open(out).facts.get("run") if (out / "run.json").exists() else None
     with Ledger.open(folder / "study.db", create=False) as ledger:
         problems += ledger.verify().problems
-        entries, view = ledger.entries(), ledger.overview("people")
+        charges = ledger.charges(run or "")
+        view = ledger.overview("people")
     if view.spent + view.reserved > 1:
         problems.append(f"more than the budget: {view}")
     problems += [f"{one} passed {one}" for one in view.runs if one.spent > one.held]
-    run = RunFolder.open(out).facts.get("run") if (out / "run.json").exists() else None
-    charges = [one.values for one in entries if one.run == run and one.kind == "charge"]
-    charged = sum(each["event"]["count"] for each in charges)
+    charged = sum(event.count for _, event in charges)
     lines = Path(f"{out}.reads").read_text().splitlines()
     read = sum(int(line[5:]) for line in lines if line.startswith("read "))
     if read > charged or (any("open" in line for line in lines) and not charges):
         problems.append(f"{out.name} read {lines} and was charged {charges}")
     if not _in_order(lines):
         problems.append(f"{out.name} read before it was charged: {lines}")
-    parts = [each["part"] for each in charges]
+    parts = [part for part, _ in charges]
     if len(set(parts)) != len(parts):
         problems.append(f"{out.name} was charged twice: {parts}")
     if code == 0:

@@ -163,7 +163,7 @@ def test_moved_files_are_found_where_they_are_now(
     with pytest.raises(FileError, match=r"people\.csv"):
         go_on(folder, ledger=str(folder / "moved.db"))
     monkeypatch.chdir(folder)
-    go_on(folder, ledger="moved.db", data="persons.csv", spender="bo")
+    go_on(folder, ledger="moved.db", data="persons.csv", analyst="bo")
 
 
 def test_another_number_of_records_is_refused(
@@ -197,7 +197,7 @@ def test_another_ledger_is_refused(
 ) -> None:
     break_off(folder, monkeypatch)
     with Ledger.open(folder / "other.db") as ledger:
-        ledger.register("people", records=200, epsilon=9, delta=1e-5, spenders=["ana"])
+        ledger.register("people", records=200, epsilon=9, delta=1e-5)
     with (
         counted(monkeypatch) as opened,
         pytest.raises(FileError, match="older than the folder, or another one"),
@@ -236,7 +236,7 @@ def test_a_ledger_that_is_older_than_the_folder_is_refused(
     go_on(folder)
 
 
-def test_only_places_and_the_spender_can_be_given_anew(
+def test_only_places_and_the_analyst_can_be_given_anew(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     break_off(folder, monkeypatch)

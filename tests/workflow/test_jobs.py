@@ -28,7 +28,7 @@ from small_jobs import (
 from dpmcmc import InputError, Posterior
 from dpmcmc.accounting import BarkerBit
 from dpmcmc.files import RunFolder
-from dpmcmc.ledger import Ledger, LedgerError
+from dpmcmc.ledger import Ledger, OverBudgetError
 from dpmcmc.workflow import (
     Job,
     Outcome,
@@ -63,7 +63,7 @@ def test_the_ledger_was_charged_for_every_chunk_and_closed(outcome: Outcome) -> 
     ]
     assert outcome.standing is not None
     (view,) = outcome.standing.runs
-    assert (view.state, view.spender, view.purpose) == ("closed", "ana", "a first look")
+    assert (view.state, view.analyst, view.purpose) == ("closed", "ana", "a first look")
     assert outcome.standing.spent == view.spent > 0
     assert outcome.standing.reserved == 0
 
@@ -122,9 +122,8 @@ def test_a_run_that_is_declined_leaves_nothing(
     [
         ({"dataset": "persons"}, "the data set is 'persons'; the ledger has 'people'"),
         ({"dataset": None}, "None; the ledger has 'people', 'beasts', 'small'"),
-        ({"spender": "eve"}, "the spender is 'eve'; only ana, bo may spend"),
         ({"dataset": "beasts"}, "reads 200 records; 'beasts' is registered with 300"),
-        ({"dataset": "small"}, "the run needs"),
+        ({"dataset": "small"}, "the run asks for"),
         ({"ledger": "absent.db"}, "absent.db' does not exist"),
         ({"ledger": None}, "dataset and only are for runs with a ledger"),
         ({"only": True, "ledger": None, "dataset": None}, "but none was given"),
@@ -169,11 +168,11 @@ def test_a_run_that_comes_second_while_somebody_thinks_is_refused(
     def meanwhile(question: Question) -> None:
         with Ledger.open(folder / "study.db") as ledger:
             total = SelfComposedDpEvent(BarkerBit(0.01, RECORDS), 60)
-            ledger.reserve("small", [total], spender="bo")
+            ledger.reserve("small", total, analyst="bo")
 
     with (
         counted(monkeypatch) as opened,
-        pytest.raises(LedgerError, match="the run needs"),
+        pytest.raises(OverBudgetError),
     ):
         run(job, folder / "run", ask=meanwhile, progress=False)
     assert opened == []
@@ -201,7 +200,7 @@ def test_an_only_run_takes_the_whole_budget(folder: Path) -> None:
     outcome = run_in(folder, only=True)
     assert outcome.standing is not None
     assert outcome.standing.spent == 1
-    with pytest.raises(LedgerError, match="was reserved as the only run ever"):
+    with pytest.raises(OverBudgetError, match="only run ever"):
         run(job_in(folder), folder / "other", ask=yes, progress=False)
     assert not (folder / "other").exists()
 
@@ -224,7 +223,7 @@ def test_a_folder_keeps_a_job_and_gives_it_back(folder: Path) -> None:
     assert job_of(RunFolder.open(folder / "run"), data="other.csv").data == "other.csv"
 
 
-def test_paths_hold_in_any_folder_and_the_spender_is_known(
+def test_paths_hold_in_any_folder_and_the_analyst_is_known(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
@@ -232,7 +231,7 @@ def test_paths_hold_in_any_folder_and_the_spender_is_known(
     assert job.model == f"{folder}/model.py:model"
     assert job.data == str(folder / "people.csv")
     assert job.ledger == str(folder / "study.db")
-    assert job.spender == getpass.getuser()
+    assert job.analyst == getpass.getuser()
     assert settled(job) == job
 
 
@@ -274,7 +273,7 @@ def test_a_report_prices_what_was_charged(
         assert entry.share > 0
     else:
         done = run(
-            job_in(finished, ledger=None, dataset=None, spender=None),
+            job_in(finished, ledger=None, dataset=None, analyst=None),
             finished / "other",
             ask=yes,
             progress=False,
@@ -304,7 +303,7 @@ def test_an_automatic_job_reserves_every_way_and_rehearses(folder: Path) -> None
         columns=("x",),
         ledger=str(folder / "study.db"),
         dataset="people",
-        spender="bo",
+        analyst="bo",
     )
     register(folder, "more", epsilon=6.0)
     outcome = run(job, folder / "run", ask=asked.append, progress=False)

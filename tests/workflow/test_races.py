@@ -27,7 +27,7 @@ def test_sixteen_race_for_a_budget_of_five(folder: Path) -> None:
                 *(sys.executable, "-m", "dpmcmc.cli", "sample", "model.py:model"),
                 *("--data", "people.csv", "--delta", "1e-6", "--scale", "0.3"),
                 *("--clip", str(CLIP), "--steps", str(steps), "--chunk", "5"),
-                *("--ledger", "study.db", "--data-set", "race", "--spender", "ana"),
+                *("--ledger", "study.db", "--data-set", "race", "--analyst", "ana"),
                 *("--out", f"run-{number}", "--yes"),
             ],
             cwd=folder,
@@ -45,7 +45,7 @@ def test_sixteen_race_for_a_budget_of_five(folder: Path) -> None:
     ends = [(process.communicate()[1], process.returncode) for process in processes]
     refused = [said for said, code in ends if code == 2]
     assert sorted(code for _, code in ends) == [0] * FIT + [2] * (RACERS - FIT)
-    assert all("the run needs" in said and "is left" in said for said in refused)
+    assert all("the run asks for" in said and "is left" in said for said in refused)
     folders = [path for path in folder.glob("run-*") if path.is_dir()]
     assert len(folders) == FIT
     with Ledger.open(folder / "study.db", create=False) as ledger:
@@ -58,14 +58,12 @@ def test_sixteen_race_for_a_budget_of_five(folder: Path) -> None:
 def _steps_for(folder: Path) -> int:
     """How many steps take between a sixth and a fifth of a budget."""
     with Ledger.open(folder / "study.db") as ledger:
-        ledger.register(
-            "race", records=RECORDS, epsilon=1, delta=1e-5, spenders=["ana"]
-        )
+        ledger.register("race", records=RECORDS, epsilon=1, delta=1e-5)
         bit = BarkerBit(CLIP, RECORDS)
 
         def share(steps: int) -> float:
             total = SelfComposedDpEvent(bit, steps)
-            return ledger.quote("race", [total], spender="ana")
+            return ledger.quote("race", total)
 
         steps = 1
         while share(steps + 1) <= 1 / FIT:
@@ -78,8 +76,8 @@ def _steps_for(folder: Path) -> int:
 def test_a_job_charged_in_postgresql(postgres: str, tmp_path: Path) -> None:
     make_study(tmp_path)
     with Ledger.open(postgres) as ledger:
-        ledger.register("people", records=RECORDS, epsilon=3, delta=1e-5, spenders="bo")
-    job = job_in(tmp_path, ledger=postgres, spender="bo")
+        ledger.register("people", records=RECORDS, epsilon=3, delta=1e-5)
+    job = job_in(tmp_path, ledger=postgres, analyst="bo")
     outcome = run(job, tmp_path / "run", ask=yes, progress=False)
     again = resume(tmp_path / "run", ask=no, progress=False)
     assert steps_of(outcome) == steps_of(again)

@@ -26,8 +26,7 @@ _EXAMPLES = """\
 a first look, and a job from end to end:
   dpmcmc demo
   dpmcmc plan --records 1000000 --clip 0.006 --epsilon 1 --delta 1e-6
-  dpmcmc ledger register study.db people --records 20000 --epsilon 3 --delta 1e-6 \\
-      --spender ana
+  dpmcmc ledger register study.db people --records 20000 --epsilon 3 --delta 1e-6
   dpmcmc rehearse model.py:model --records 20000 --epsilon 1 --delta 1e-6
   dpmcmc sample model.py:model --data people.parquet --epsilon 1 --delta 1e-6 \\
       --ledger study.db --data-set people --out run

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""``dpmcmc ledger``: budgets of data sets, what was spent, and what is left."""
+"""``dpmcmc ledger``: budgets of data sets, what was spent, and what still fits."""
 
 import argparse
-import getpass
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from dpmcmc.cli.common import Commands, add_command, confirm, show_json
@@ -19,151 +19,105 @@ _OK, _FOUND = 0, 1
 _WIDTH = 50
 """Characters of the bar that stands for a budget."""
 
-_EXAMPLES = """\
-examples:
+_REGISTER = """\
   dpmcmc ledger register study.db people --records 20000 --epsilon 3 --delta 1e-6 \\
-      --spender ana --spender bo --note "decision 12 of the board"
+      --note "decision 12 of the board"
+"""
+_SHOW = """\
   dpmcmc ledger show study.db
   dpmcmc ledger show study.db people --plot budget.png
-  dpmcmc ledger verify study.db
-  dpmcmc ledger release study.db 1f3a9c20
-  dpmcmc ledger spenders study.db people --add cy --remove bo
-
+"""
+_FITS = "  dpmcmc ledger fits study.db people --delta 1e-6\n"
+_VERIFY = "  dpmcmc ledger verify study.db --head 5e3c…\n"
+_RELEASE = "  dpmcmc ledger release study.db 1f3a9c20\n"
+_PLACES = """
 A ledger is an SQLite file, or a PostgreSQL database by its URL
 (postgresql://host/study). Entries are never changed, only added.
 """
 
-_REGISTER = """\
-example:
-  dpmcmc ledger register study.db people --records 20000 --epsilon 3 --delta 1e-6 \\
-      --spender ana --note "decision 12 of the board"
-"""
-
-_SHOW = """\
-examples:
-  dpmcmc ledger show study.db
-  dpmcmc ledger show study.db people --plot budget.png
-"""
-
 
 def add(commands: Commands) -> None:
-    """Add the command and its parts."""
+    """Add the command and its actions."""
+    examples = (_REGISTER, _SHOW, _FITS, _VERIFY, _RELEASE, _PLACES)
     ledger = add_command(
         commands,
         "ledger",
-        summary="register a data set's budget; see what is spent and left",
+        summary="register a data set's budget; see what is spent and what fits",
         description="Keep the budget of data sets, over many runs and people.",
-        examples=_EXAMPLES,
+        examples="".join(("examples:\n", *examples)),
     )
-    parts = ledger.add_subparsers(required=True, metavar="ACTION", title="actions")
-    _add_register(parts)
-    _add_show(parts)
-    _add_verify(parts)
-    _add_release(parts)
-    _add_spenders(parts)
+    actions = ledger.add_subparsers(required=True, metavar="ACTION", title="actions")
 
+    def action(
+        run: Callable[[argparse.Namespace], int],
+        summary: str,
+        description: str,
+        example: str,
+    ) -> argparse.ArgumentParser:
+        parser = add_command(
+            actions,
+            run.__name__.removeprefix("_"),
+            summary=summary,
+            description=description,
+            examples=f"example:\n{example}",
+        )
+        parser.add_argument("ledger", metavar="FILE|URL", help="where the ledger is")
+        parser.set_defaults(run=run)
+        return parser
 
-def _add_register(parts: Commands) -> None:
-    register = add_command(
-        parts,
-        "register",
-        summary="settle the budget of a data set, once and for all",
-        description="Register a data set: its number of records, which is public; the "
-        "budget of all that is ever released from it; and who may spend it. The ledger "
-        "is made if it is not there. A budget is never changed.",
-        examples=_REGISTER,
+    register = action(
+        _register,
+        "settle the budget of a data set, once and for all",
+        "Register a data set: its number of records, which is public, and the budget "
+        "of all that is ever released from it. The ledger is made if it is not there. "
+        "A budget is never changed.",
+        _REGISTER,
     )
-    _add_place(register)
     register.add_argument("dataset", metavar="NAME", help="what the data set is called")
-    register.add_argument(
-        "--records", type=int, required=True, metavar="N", help="how many it has"
-    )
+    register.add_argument("--records", type=int, required=True, metavar="N")
     register.add_argument("--epsilon", type=float, required=True, metavar="E")
     register.add_argument("--delta", type=float, required=True, metavar="D")
-    register.add_argument(
-        "--spender",
-        action="append",
-        metavar="NAME",
-        help="who may spend it; may be repeated; you by default",
-    )
     register.add_argument("--note", default="", help="such as who decided")
-    register.set_defaults(run=_register)
-
-
-def _add_show(parts: Commands) -> None:
-    show = add_command(
-        parts,
-        "show",
-        summary="what was spent, and what is left",
-        description="Show each data set with its runs, and how much of its budget was "
-        "spent, is reserved by open runs, and is left.",
-        examples=_SHOW,
+    show = action(
+        _show,
+        "what was spent, what is left, and what still fits",
+        "Show each data set with its runs: how much of its budget was spent, is "
+        "reserved by open runs, and is left; and the ε of one more run that fits.",
+        _SHOW,
     )
-    _add_place(show)
-    show.add_argument("dataset", nargs="?", metavar="NAME", help="one data set of it")
-    show.add_argument("--json", action="store_true", help="print it as JSON")
     show.add_argument("--plot", metavar="FILE", help="write a picture of one data set")
-    show.set_defaults(run=_show)
-
-
-def _add_verify(parts: Commands) -> None:
-    verify = add_command(
-        parts,
-        "verify",
-        summary="find any entry that was changed",
-        description="Check every entry, hash and sum again, from nothing. The exit "
-        "code is 1 if something is wrong. A head that was noted down elsewhere also "
-        "finds that entries were cut off the end.",
-        examples="example:\n  dpmcmc ledger verify study.db --head 5e3c…\n",
+    fits = action(
+        _fits,
+        "the largest ε of one more run that the budget allows",
+        "Print the largest ε of one more run that fits what is left, rounded down.",
+        _FITS,
     )
-    _add_place(verify)
-    verify.add_argument(
-        "--head", metavar="HASH", help="a hash that was noted down at any time before"
+    for parser in (show, fits):
+        parser.add_argument("dataset", nargs="?", metavar="NAME", help="one data set")
+        parser.add_argument(
+            "--delta", type=float, metavar="D", help="of that run; else the budget's"
+        )
+    verify = action(
+        _verify,
+        "find any entry that was changed",
+        "Check every entry, hash and sum again, from nothing. The exit code is 1 if "
+        "something is wrong. A head that was kept elsewhere also finds that entries "
+        "were cut off the end.",
+        _VERIFY,
     )
-    verify.add_argument("--json", action="store_true", help="print it as JSON")
-    verify.set_defaults(run=_verify)
-
-
-def _add_release(parts: Commands) -> None:
-    release = add_command(
-        parts,
-        "release",
-        summary="give back what a run that died holds and has not spent",
-        description="Give back what a run holds and has not spent. What it was charged "
-        "stays charged; if it is alive, it stops at its next part. It can be resumed "
-        "while there is room.",
-        examples="example:\n  dpmcmc ledger release study.db 1f3a9c20\n",
+    verify.add_argument("--head", metavar="HASH", help="a head of any time before")
+    for parser in (show, fits, verify):
+        parser.add_argument("--json", action="store_true", help="print it as JSON")
+    release = action(
+        _release,
+        "give back what a run that died holds and has not spent",
+        "Give back what a run holds and has not spent. What it was charged stays "
+        "charged; if it is alive, it stops at its next part. It can be resumed while "
+        "there is room.",
+        _RELEASE,
     )
-    _add_place(release)
     release.add_argument("id", metavar="RUN", help="the run, as ledger show names it")
     release.add_argument("--yes", action="store_true", help="do not ask")
-    release.set_defaults(run=_release)
-
-
-def _add_spenders(parts: Commands) -> None:
-    spenders = add_command(
-        parts,
-        "spenders",
-        summary="change who may spend the budget of a data set",
-        description="Change who may spend the budget of a data set, if you registered "
-        "it. Open runs of those who are removed go on; release them to stop them.",
-        examples="example:\n"
-        "  dpmcmc ledger spenders study.db people --add cy --remove bo\n",
-    )
-    _add_place(spenders)
-    spenders.add_argument("dataset", metavar="NAME", help="the data set")
-    for option, meaning in (
-        ("--add", "who may spend it from now on; may be repeated"),
-        ("--remove", "who may not any more; may be repeated"),
-    ):
-        spenders.add_argument(
-            option, action="append", default=[], metavar="NAME", help=meaning
-        )
-    spenders.set_defaults(run=_spenders)
-
-
-def _add_place(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("ledger", metavar="FILE|URL", help="where the ledger is")
 
 
 def _open(place: str, *, create: bool = False) -> "Ledger":
@@ -179,17 +133,20 @@ def _register(chosen: argparse.Namespace) -> int:
             records=chosen.records,
             epsilon=chosen.epsilon,
             delta=chosen.delta,
-            spenders=chosen.spender or [getpass.getuser()],
             note=chosen.note,
         )
         print(ledger.overview(chosen.dataset))
     return _OK
 
 
-def _show(chosen: argparse.Namespace) -> int:
+def _views(chosen: argparse.Namespace) -> "list[Overview]":
     with _open(chosen.ledger) as ledger:
         names = ledger.datasets() if chosen.dataset is None else (chosen.dataset,)
-        views = [ledger.overview(name) for name in names]
+        return [ledger.overview(name, chosen.delta) for name in names]
+
+
+def _show(chosen: argparse.Namespace) -> int:
+    views = _views(chosen)
     if chosen.json:
         show_json([view.to_dict() for view in views])
     else:
@@ -198,7 +155,12 @@ def _show(chosen: argparse.Namespace) -> int:
     if chosen.plot is not None:
         from dpmcmc.report.ledgers import plot_ledger  # noqa: PLC0415 - slow to import
 
-        plot_ledger(_one(views, chosen.ledger), chosen.plot)
+        if len(views) != 1:
+            raise InputError(
+                f"{chosen.ledger} has {len(views)} data sets, and a picture shows one. "
+                "Name it."
+            )
+        plot_ledger(views[0], chosen.plot)
     return _OK
 
 
@@ -207,42 +169,36 @@ def _with_bar(view: "Overview") -> str:
     title, _, rest = str(view).partition("\n\n")
     spent = round(_WIDTH * view.spent)
     held = round(_WIDTH * (view.spent + view.reserved)) - spent
-    left = _WIDTH - spent - held
-    bar = "█" * spent + "▒" * held + "·" * left
+    bar = "█" * spent + "▒" * held + "·" * (_WIDTH - spent - held)
     return f"{title}\n\n  [{bar}] █ spent ▒ reserved · left\n\n{rest}"
 
 
-def _one(views: "list[Overview]", place: str) -> "Overview":
-    if len(views) == 1:
-        return views[0]
-    raise InputError(
-        f"{place} has {len(views)} data sets, and a picture shows one. Name it."
-    )
+def _fits(chosen: argparse.Namespace) -> int:
+    views = _views(chosen)
+    keys = ("dataset", "fits", "fits_delta")
+    if chosen.json:
+        show_json([{key: getattr(view, key) for key in keys} for view in views])
+        return _OK
+    for view in views:
+        print(f"{view.dataset}: ε = {view.fits:g} at δ = {view.fits_delta:g}")
+    return _OK
 
 
 def _verify(chosen: argparse.Namespace) -> int:
     with _open(chosen.ledger) as ledger:
         verdict = ledger.verify(chosen.head)
     if chosen.json:
-        show_json({"head": verdict.head, "problems": list(verdict.problems)})
+        keys = ("head", "problems", "notes")
+        show_json({key: getattr(verdict, key) for key in keys})
     else:
-        print("\n".join(verdict.problems) or "Every entry is as it was written.")
-        print(f"Head, to be noted down elsewhere: {verdict.head}")
-    return _FOUND if verdict.problems else _OK
+        print(verdict)
+    return _OK if verdict.ok else _FOUND
 
 
 def _release(chosen: argparse.Namespace) -> int:
     with _open(chosen.ledger) as ledger:
         if not chosen.yes:
             confirm(f"Release run {chosen.id}? If it is alive, it stops.")
-        ledger.release(chosen.id, getpass.getuser())
+        ledger.release(chosen.id)
     print(f"Run {chosen.id} holds nothing any more; what it spent stays spent.")
-    return _OK
-
-
-def _spenders(chosen: argparse.Namespace) -> int:
-    with _open(chosen.ledger) as ledger:
-        ledger.change_spenders(chosen.dataset, add=chosen.add, remove=chosen.remove)
-        allowed = ledger.overview(chosen.dataset).spenders
-    print(f"The budget of {chosen.dataset} may be spent by {', '.join(allowed)}.")
     return _OK

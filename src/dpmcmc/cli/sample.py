@@ -70,7 +70,7 @@ def add(commands: Commands) -> None:
         metavar="NAME",
         help="its name in the ledger, if that has several",
     )
-    budget.add_argument("--spender", metavar="NAME", help="who spends; you by default")
+    budget.add_argument("--analyst", metavar="NAME", help="who asks; you by default")
     budget.add_argument("--purpose", help="what it is for, in a few words")
     budget.add_argument(
         "--only",
@@ -162,7 +162,7 @@ def _tell_broken(first: str, chosen: argparse.Namespace, code: int) -> int:
     return code
 
 
-_MAY_MOVE = ("model", "data", "ledger", "spender")
+_MAY_MOVE = ("model", "data", "ledger", "analyst")
 """What may be given with --resume: where things are now, and who goes on."""
 
 _SETTINGS = (
@@ -201,7 +201,7 @@ def _job(chosen: argparse.Namespace) -> "Job":
             )
     same = (
         "model data epsilon delta clip steps scale batch tempering start warmup "
-        "precision chunk chains ledger dataset spender only"
+        "precision chunk chains ledger dataset analyst only"
     )
     told: dict[str, Any] = {name: getattr(chosen, name) for name in same.split()}
     return Job(

@@ -2,21 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the entries of a ledger add up to: data sets, and the runs on them."""
 
-import math
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from dp_accounting.dp_event import DpEvent
-
-from dpmcmc.accounting.registry import Leaves
 from dpmcmc.ledger.capacity import NOTHING, Capacity, Cost
+from dpmcmc.ledger.errors import LedgerError
+from dpmcmc.ledger.prices import Prices
+from dpmcmc.ledger.tally import Tally
 
-__all__ = ["Account", "Books", "Prices", "Run", "cost_of", "percent", "within"]
-
-Prices = Mapping[DpEvent, Cost]
-"""What single events cost, as it was settled for a run."""
+__all__ = ["Account", "Books", "Run"]
 
 
 @dataclass(frozen=True)
@@ -25,53 +20,43 @@ class Run:
 
     Attributes
     ----------
-    name, dataset, spender, purpose, time
-        Its public id, on which records, whose it is, what for, and since when.
-    totals
-        All that it may release, for each way that it may go.
+    name, dataset, analyst, purpose, time
+        Its public id, on which records, who asked, what for, and when.
+    total, reserved
+        All that it may release, and what that costs.
     only
-        Whether it is the only run ever on its records.
+        Whether it is the only run ever on its records. Then it costs the whole budget.
     claims
         The (ε, δ) of its own statement, if it was given.
     prices
-        What its events cost; none for an only run.
-    reserved, charged
-        The most that it may cost, and what it has cost.
-    leaves
-        The events that it was charged for.
-    parts
-        The names of the parts of the run that they were charged for.
-    holding
-        The number of the entry by which it is open, or None.
-    state
-        "open", "closed" or "released".
+        What its counted events cost; none for an only run.
+    opened_by, state
+        The number of the entry by which it is open, or None; "open", "closed" or
+        "released".
+    charged, cost, parts
+        What it was charged for, what that costs, and the names of those parts.
     """
 
     name: str
     dataset: str
-    spender: str
+    analyst: str
     purpose: str
     time: str
-    totals: tuple[Leaves, ...]
+    total: Tally
     only: bool
     claims: tuple[float, float] | None
     prices: Prices
     reserved: Cost
-    holding: int | None
+    opened_by: int | None
     state: str = "open"
-    charged: Cost = NOTHING
-    leaves: Leaves = field(default_factory=Counter)
+    charged: Tally = field(default_factory=Tally)
+    cost: Cost = NOTHING
     parts: tuple[str, ...] = ()
 
     @property
-    def is_open(self) -> bool:
-        """Whether it may charge."""
-        return self.holding is not None
-
-    @property
-    def counts(self) -> bool:
-        """Whether it holds or has cost anything."""
-        return self.is_open or bool(self.leaves)
+    def held(self) -> Cost:
+        """What the run keeps from others: all it may cost, or what it has cost."""
+        return self.cost if self.opened_by is None else self.reserved
 
 
 @dataclass(frozen=True)
@@ -80,19 +65,17 @@ class Account:
 
     Attributes
     ----------
-    name, records, epsilon, delta, spenders, note, registrar, time
-        As it was registered, by whom, and when; the spenders as they are now.
+    name, records, delta, note, registrar, time
+        As it was registered, by whom, and when.
     capacity
-        What the budget holds.
+        What the budget holds, and its ε.
     runs
         Every run by its id, in the order of their reservations.
     """
 
     name: str
     records: int
-    epsilon: float
     delta: float
-    spenders: tuple[str, ...]
     note: str
     registrar: str
     time: str
@@ -100,33 +83,21 @@ class Account:
     runs: Mapping[str, Run] = field(default_factory=dict)
 
     @property
-    def only(self) -> Run | None:
-        """The run that has the whole budget for itself, if there is one."""
-        return next((r for r in self.runs.values() if r.only and r.counts), None)
+    def epsilon(self) -> float:
+        """The ε of the budget."""
+        return self.capacity.epsilon
 
-    def held(self, run: Run) -> Cost:
-        """Return what a run keeps from others: all it may cost, or what it has."""
-        if run.only:
-            return self.capacity.cost if run.counts else NOTHING
-        return run.reserved if run.is_open else run.charged
-
-    def spent(self, run: Run) -> Cost:
-        """Return what a run was charged; the only run takes everything."""
-        if run.only:
-            return self.capacity.cost if run.leaves else NOTHING
-        return run.charged
-
-    def held_by_all(self, *, but: str = "") -> Cost:
+    def held(self, *, but: str = "") -> Cost:
         """Return what all runs keep together, leaving one out."""
-        return _sum(self.held(r) for r in self.runs.values() if r.name != but)
+        return _sum(run.held for run in self.runs.values() if run.name != but)
 
-    def spent_by_all(self) -> Cost:
-        """Return what all runs were charged together."""
-        return _sum(self.spent(r) for r in self.runs.values())
+    def spent(self) -> Cost:
+        """Return what all runs have cost together."""
+        return _sum(run.cost for run in self.runs.values())
 
-    def share(self, cost: Cost) -> Fraction:
-        """Return the share of the budget that a cost takes."""
-        return cost.share(self.capacity.cost)
+    def fraction(self, cost: Cost) -> Fraction:
+        """Return the fraction of the budget that a cost takes."""
+        return cost.fraction_of(self.capacity.cost)
 
 
 @dataclass(frozen=True)
@@ -135,39 +106,25 @@ class Books:
 
     accounts: Mapping[str, Account] = field(default_factory=dict)
 
-    def run(self, name: str) -> Run | None:
+    def account(self, name: str) -> Account:
+        """Return a data set by its name, or say which there are."""
+        if name not in self.accounts:
+            known = ", ".join(map(repr, self.accounts)) or "none"
+            raise LedgerError(
+                f"the data set is {name!r}; the ledger has no such name (it has "
+                f"{known}). Register it first, or correct the name."
+            )
+        return self.accounts[name]
+
+    def run(self, name: str) -> Run:
         """Return the run with this id, on whatever data set."""
         for account in self.accounts.values():
             if name in account.runs:
                 return account.runs[name]
-        return None
-
-
-def cost_of(leaves: Leaves, prices: Prices) -> Cost:
-    """Return what events cost together, exactly.
-
-    Guarantee
-    ---------
-    The sums are exact: no order of adding them, and no splitting of them into
-    chunks, changes the result.
-    """
-    divergence = sum((n * prices[e].divergence for e, n in leaves.items()), Fraction(0))
-    slack = sum((n * prices[e].slack for e, n in leaves.items()), Fraction(0))
-    return Cost(divergence, slack)
-
-
-def within(leaves: Leaves, total: Leaves) -> bool:
-    """Say whether no event occurs more often than in the total."""
-    return all(count <= total.get(event, 0) for event, count in leaves.items())
-
-
-def percent(share: Fraction, *, up: bool) -> str:
-    """Show a share in percent, with two digits, rounded up or down."""
-    if share > 1000:  # may be more than a float holds
-        return "more than 100,000%"
-    hundredths = share * 10_000
-    whole = math.ceil(hundredths) if up else math.floor(hundredths)
-    return f"{whole / 100:.2f}".rstrip("0").rstrip(".") + "%"
+        raise LedgerError(
+            f"the run is {name!r}; the ledger has no run of that id. Look it up in the "
+            "overview of its data set."
+        )
 
 
 def _sum(costs: Iterable[Cost]) -> Cost:

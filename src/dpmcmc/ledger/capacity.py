@@ -12,12 +12,6 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from dpmcmc import errors
-from dpmcmc.accounting.renyi import (
-    IMPROVED,
-    LARGEST_ORDER,
-    Divergence,
-    RenyiCurve,
-)
 from dpmcmc.ledger.errors import LedgerError
 
 __all__ = ["NOTHING", "Capacity", "Cost", "settle"]
@@ -25,6 +19,7 @@ __all__ = ["NOTHING", "Capacity", "Cost", "settle"]
 _SET_ASIDE = 1 / 16
 """Twice this part of δ is kept for finite arithmetic and for cut tails."""
 
+_LARGEST_ORDER = 2**16
 _ROUNDING = 1e-12
 
 
@@ -33,10 +28,9 @@ class Cost(NamedTuple):
 
     Attributes
     ----------
-    divergence
-        Rényi divergence of the data set's order.
-    slack
-        What finite arithmetic and cut tails take of δ.
+    divergence, slack
+        Rényi divergence of the data set's order, and what finite arithmetic and cut
+        tails take of δ.
     """
 
     divergence: Fraction
@@ -50,8 +44,8 @@ class Cost(NamedTuple):
         """Say whether both numbers are at most those of the other."""
         return self.divergence <= other.divergence and self.slack <= other.slack
 
-    def share(self, whole: "Cost") -> Fraction:
-        """Return the larger of the two shares of a whole."""
+    def fraction_of(self, whole: "Cost") -> Fraction:
+        """Return the larger of the two fractions of a whole."""
         return max(self.divergence / whole.divergence, self.slack / whole.slack)
 
 
@@ -63,14 +57,10 @@ class Capacity(NamedTuple):
 
     Attributes
     ----------
-    epsilon
-        The ε of the budget.
-    order
-        The order α of the divergence.
-    divergence
-        The most divergence of that order.
-    slack
-        The most slack; twice as much is taken from δ.
+    epsilon, order
+        The ε of the budget, and the order α of the divergence.
+    divergence, slack
+        The most of each; twice the slack is taken from δ.
     """
 
     epsilon: float
@@ -99,17 +89,9 @@ class Capacity(NamedTuple):
 
 
 def settle(epsilon: float, delta: float) -> Capacity:
-    """Return the capacity of a budget.
+    """Return the capacity of a budget for everything that will ever be released.
 
-    Parameters
-    ----------
-    epsilon, delta
-        The budget of everything that will ever be released.
-
-    Returns
-    -------
-    Capacity
-        Of the order at which a release of concentrated privacy finds the most room.
+    Its order is the one at which a release of concentrated privacy finds most room.
 
     Guarantee
     ---------
@@ -128,8 +110,7 @@ def settle(epsilon: float, delta: float) -> Capacity:
     def room(order: int) -> float:
         return (epsilon - _conversion(order, left)) * (1 - 1e-9)
 
-    curve = RenyiCurve(Divergence(lambda _: 0.0, LARGEST_ORDER), IMPROVED)
-    order, _ = curve.best(lambda tried: -room(tried) / tried)
+    order = max(range(2, _LARGEST_ORDER + 1), key=lambda tried: room(tried) / tried)
     found = Capacity(epsilon, order, room(order), slack * (1 - 1e-9))
     if not found.holds(delta):
         raise LedgerError(
@@ -140,7 +121,12 @@ def settle(epsilon: float, delta: float) -> Capacity:
 
 
 def _conversion(order: int, delta: float) -> float:
-    """Return what is added to a divergence of this order to make ε, rounded up."""
-    factor, log_delta = IMPROVED.factor(order), math.log(delta)
+    """Return what is added to a divergence of this order to make ε, rounded up.
+
+    That is ((α − 1) log(1 − 1/α) − log α − log δ)/(α − 1): Canonne, Kamath and Steinke
+    2020, Proposition 12.
+    """
+    factor = (order - 1) * math.log1p(-1 / order) - math.log(order)
+    log_delta = math.log(delta)
     rounding = _ROUNDING * (abs(factor) + abs(log_delta) + order - 1)
     return (factor - log_delta + rounding) / (order - 1)

@@ -3,8 +3,8 @@
 """From a privacy profile to a Rényi divergence of one order.
 
 A profile bounds P(S) − e^ε Q(S) up to some last ε. Beyond it the loss may be unbounded,
-and then so is the divergence; but it happens with a tiny chance, which is counted as
-slack. Proofs are in ``docs/proofs/ledger.md``.
+and then so is the divergence; but that happens with a tiny probability, which is
+counted as slack. Proofs are in ``docs/proofs/ledger.md``.
 """
 
 import math
@@ -26,25 +26,16 @@ _LARGEST_LOG = 650.0
 
 
 def bit_divergence(profile: Profile, order: int) -> tuple[float, float]:
-    """Return a Rényi divergence of one bit with this profile, and a slack.
+    """Return a Rényi divergence of order α ≥ 2 of one bit, and a slack.
 
-    Parameters
-    ----------
-    profile
-        Upper bounds on the profile of the bit, in both orders.
-    order
-        The order α of at least 2.
-
-    Returns
-    -------
-    divergence, slack
-        The divergence is infinite where float64 does not hold it.
+    The profile bounds that of the bit, in both orders of the pair. The divergence is
+    infinite where float64 does not hold it.
 
     Guarantee
     ---------
-    For any ordered pair of laws P, Q of a bit with that profile there is a law P̃
-    within total variation ``slack`` of P whose divergence of order α from Q is at most
-    ``divergence``.
+    For any ordered pair of distributions P, Q of a bit with that profile there is a
+    distribution P̃ within total variation ``slack`` of P whose divergence of order α
+    from Q is at most ``divergence``.
     """
     last = float(profile.deltas[-1])
     excess = np.expm1(profile.epsilons)
@@ -65,21 +56,10 @@ def bit_divergence(profile: Profile, order: int) -> tuple[float, float]:
 
 
 def lattice_divergence(values: Array, step: float, order: int) -> tuple[float, float]:
-    """Return a Rényi divergence of a release with this profile, and a slack.
+    """Return a Rényi divergence of order α ≥ 2 of any release, and a slack.
 
-    Parameters
-    ----------
-    values
-        Upper bounds on the profile at ε = 0, h, 2h, …, in both orders.
-    step
-        The distance h.
-    order
-        The order α of at least 2.
-
-    Returns
-    -------
-    divergence, slack
-        As of ``bit_divergence``.
+    The values bound its profile at ε = 0, h, 2h, …, in both orders of the pair, where h
+    is the step.
 
     Guarantee
     ---------
@@ -112,15 +92,15 @@ def _divergence(power: float, order: int) -> float:
     return math.log1p(power) / (order - 1) * (1 + 10 * _OUTWARD)
 
 
-def _power(chance: float, rest: float, gap: float, order: int) -> float:
-    """Return E_Q[(P/Q)^α] − 1 for P = Q + gap on accept, Q = (chance, rest)."""
+def _power(accept: float, rest: float, gap: float, order: int) -> float:
+    """Return E_Q[(P/Q)^α] − 1 for P = Q + gap on accept, Q = (accept, rest)."""
     if gap <= 0:
         return 0.0
-    if chance <= 0:
+    if accept <= 0:
         return math.inf
-    up = gap / chance * (1 + _OUTWARD)
+    up = gap / accept * (1 + _OUTWARD)
     down = min(gap / rest * (1 + _OUTWARD), 1.0)
-    return chance * _excess(up, order) + rest * _excess(-down, order)
+    return accept * _excess(up, order) + rest * _excess(-down, order)
 
 
 def _excess(x: float, order: int) -> float:

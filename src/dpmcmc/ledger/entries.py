@@ -4,21 +4,19 @@
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime
 
 from dpmcmc.ledger.codec import JSON, canonical
 from dpmcmc.ledger.errors import LedgerError
 
-__all__ = ["FIRST", "FORMAT", "KINDS", "Entry", "Head", "sealed", "time_text"]
+__all__ = ["FIRST", "FORMAT", "Entry", "Head", "sealed", "time_text"]
 
-FORMAT = 1
+FORMAT = 2
 """The version of everything that a ledger stores."""
 
 FIRST = "0" * 64
 """What stands for the hash before the first entry."""
-
-KINDS = ("register", "spenders", "reserve", "charge", "close", "release", "resume")
 
 
 @dataclass(frozen=True)
@@ -35,14 +33,13 @@ class Entry:
 
     Attributes
     ----------
-    number
-        Its place, from 1.
+    number, kind
+        Its place, from 1, and which of the ``rules`` it is for.
     time
-        When it was written, in UTC, as text.
-    kind
-        One of `KINDS`.
-    dataset, run, spender
-        What it is about, and who did it; what is of no run has none.
+        When it was written, in UTC, by the clock of the writer: a note, which decides
+        nothing.
+    dataset, run, analyst
+        What it is about, and a note of who asked; what is of no run has none.
     payload
         Everything else, as canonical JSON text.
     previous, hash
@@ -54,7 +51,7 @@ class Entry:
     kind: str
     dataset: str
     run: str
-    spender: str
+    analyst: str
     payload: str
     previous: str
     hash: str
@@ -79,42 +76,17 @@ class Entry:
         return Head(self.number, self.hash)
 
     def digest(self) -> str:
-        """Return the hash that this entry ought to have."""
-        parts = [
-            self.number,
-            self.time,
-            self.kind,
-            self.dataset,
-            self.run,
-            self.spender,
-            self.payload,
-            self.previous,
-        ]
-        text = json.dumps(parts, separators=(",", ":"))
+        """Return the hash that this entry ought to have: of all else in it."""
+        text = json.dumps(astuple(self)[:-1], separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
 
 def sealed(
-    head: Head,
-    time: str,
-    kind: str,
-    dataset: str,
-    run: str,
-    spender: str,
-    values: JSON,
+    head: Head, time: str, kind: str, dataset: str, run: str, analyst: str, values: JSON
 ) -> Entry:
     """Return the entry that follows a head, with its hash."""
-    entry = Entry(
-        head.count + 1,
-        time,
-        kind,
-        dataset,
-        run,
-        spender,
-        canonical(values),
-        head.hash,
-        "",
-    )
+    number, payload = head.count + 1, canonical(values)
+    entry = Entry(number, time, kind, dataset, run, analyst, payload, head.hash, "")
     return replace(entry, hash=entry.digest())
 
 

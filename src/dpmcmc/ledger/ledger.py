@@ -1,43 +1,43 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""The ledger: who may spend how much on which records, and what was spent."""
+"""The ledger: how much may be spent on which records, and what was spent."""
 
-import getpass
+import math
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dp_accounting.dp_event import DpEvent
 
 from dpmcmc import errors
 from dpmcmc.ledger.accounts import Account, Books
 from dpmcmc.ledger.capacity import settle
-from dpmcmc.ledger.codec import JSON, encode
+from dpmcmc.ledger.codec import JSON, decode, encode
 from dpmcmc.ledger.entries import FIRST, Entry, Head, sealed, time_text
 from dpmcmc.ledger.errors import LedgerError
 from dpmcmc.ledger.overview import Overview, overview_of
-from dpmcmc.ledger.rules import account_of, apply, leaves_of, prices_text, run_of
-from dpmcmc.ledger.texts import names, text
+from dpmcmc.ledger.prices import prices_for
+from dpmcmc.ledger.room import require_alone
+from dpmcmc.ledger.rules import apply, prices_text
+from dpmcmc.ledger.tally import tally_of
+from dpmcmc.ledger.texts import analyst_or_user, one_line, rounded
 from dpmcmc.ledger.verify import Verdict, follow, verdict_of
-from dpmcmc.ledger.wanted import prices_at, wanted
 
 if TYPE_CHECKING:
     from dpmcmc.ledger.store import Rows, Store
 
 __all__ = ["Ledger", "Reservation"]
 
-_BACKWARDS = 60.0
-"""Clocks of several machines may differ by so many seconds."""
-
 
 class Ledger:
     """A list of entries that only grows, in one SQLite file or in PostgreSQL.
 
-    Open it with `Ledger.open`. Every method that changes it is one transaction.
+    Open it with `Ledger.open`. Every method that changes it is one transaction, and
+    takes an ``analyst``: a note of who asked, by default the user of the operating
+    system. Who may write is decided by the operating system or the database.
 
     Guarantee
     ---------
@@ -46,22 +46,15 @@ class Ledger:
     registration, however later runs were chosen from what earlier ones released.
     """
 
-    def __init__(self, store: "Store", clock: Callable[[], float]) -> None:
+    def __init__(self, store: "Store") -> None:
         self._store = store
-        self._clock = clock
         self._lock = threading.Lock()
         self._head = Head(0, FIRST)
-        self._time = ""
         self._books = Books()
 
     @classmethod
     def open(
-        cls,
-        where: str | Path,
-        *,
-        create: bool = True,
-        timeout: float = 30.0,
-        clock: Callable[[], float] = time.time,
+        cls, where: str | Path, *, create: bool = True, timeout: float = 30.0
     ) -> "Ledger":
         """Open a ledger, or begin one.
 
@@ -72,14 +65,7 @@ class Ledger:
         create
             Whether to begin a ledger where there is none.
         timeout
-            How many seconds to wait for another writer.
-        clock
-            Returns the time, in seconds since 1970.
-
-        Returns
-        -------
-        Ledger
-            To be closed, or used in a ``with`` block.
+            For how many seconds to retry while another process holds the lock.
         """
         try:
             from dpmcmc.ledger.store import Store  # noqa: PLC0415 - an extra
@@ -88,7 +74,7 @@ class Ledger:
                 "a ledger needs SQLAlchemy, which is not installed. Install it with: "
                 "pip install 'dpmcmc[ledger]'."
             ) from None
-        return cls(Store(where, create=create, timeout=timeout), clock)
+        return cls(Store(where, create=create, timeout=timeout))
 
     @property
     def place(self) -> str:
@@ -102,72 +88,36 @@ class Ledger:
         records: int,
         epsilon: float,
         delta: float,
-        spenders: Iterable[str],
         note: str = "",
-        by: str | None = None,
+        analyst: str | None = None,
     ) -> None:
         """Register a data set with the budget of everything ever released from it.
 
         Parameters
         ----------
-        dataset
-            Its name.
-        records
-            The number of records N, which is public.
+        dataset, records
+            Its name, and its number of records, which is public.
         epsilon, delta
             The budget.
-        spenders
-            Who may spend it, by name.
-        note
-            Anything worth keeping, such as who decided.
-        by
-            Who registers it; the user of the operating system, if not given.
+        note, analyst
+            Anything worth keeping, such as who decided; and who registers it.
         """
-        named = names("spenders", spenders)
         count = errors.require_count("records", records, "Give the number of records.")
-        capacity = settle(epsilon, delta)
         values = {
             "records": count,
             "delta": float(delta),
-            **capacity._asdict(),
-            "spenders": named,
-            "note": text("note", note),
+            **settle(epsilon, delta)._asdict(),
+            "note": one_line("note", note),
         }
-        name = text("dataset", dataset, empty=False)
-        self._append("register", name, "", by or getpass.getuser(), values)
-
-    def change_spenders(
-        self,
-        dataset: str,
-        *,
-        add: Iterable[str] = (),
-        remove: Iterable[str] = (),
-        by: str | None = None,
-    ) -> None:
-        """Change who may spend the budget of a data set.
-
-        Open runs of those who are removed go on; release them to stop them.
-
-        Parameters
-        ----------
-        dataset
-            Its name.
-        add, remove
-            Who may spend it from now on, and who may not any more, by name.
-        by
-            Who registered it; the user of the operating system, if not given.
-        """
-        values = {"add": names("add", add), "remove": names("remove", remove)}
-        if not any(values.values()):
-            raise LedgerError("nobody is added or removed. Name whom to add or remove.")
-        self._append("spenders", dataset, "", by or getpass.getuser(), values)
+        name = one_line("dataset", dataset, empty=False)
+        self._append("register", name, "", analyst, values)
 
     def reserve(
         self,
         dataset: str,
-        totals: Sequence[DpEvent],
+        total: DpEvent,
         *,
-        spender: str,
+        analyst: str | None = None,
         purpose: str = "",
         only: bool = False,
         claims: tuple[float, float] | None = None,
@@ -176,68 +126,68 @@ class Ledger:
 
         Parameters
         ----------
-        dataset
-            The name of the registered data set.
-        totals
-            All that the run may release, for each way that it may go.
-        spender
-            Whose run it is.
-        purpose
-            What it is for.
+        dataset, total
+            The name of the data set, and all that the run may release.
+        analyst, purpose
+            Who asks, and what for.
         only
             Whether it is to be the only run ever on these records. Then its own
-            statement must be within the budget, and the ledger prices nothing.
+            certificate must be within the budget, and the ledger prices nothing.
         claims
-            The (ε, δ) of the run's own statement; needed with ``only``.
+            The (ε, δ) of the run's own statement, as a note.
 
-        Returns
-        -------
-        Reservation
-            With which the run charges each part before it reads for it.
+        Raises
+        ------
+        OverBudgetError
+            If the run does not fit; nothing was written.
         """
-        values = wanted(self._account(dataset), totals, only, claims)
-        values["purpose"] = text("purpose", purpose)
-        run = secrets.token_hex(4)
-        entry = self._append("reserve", dataset, run, spender, values)
-        return Reservation(self, dataset, run, spender, entry.number)
+        values = _request(self._account(dataset), total, only, claims)
+        values["purpose"], run = one_line("purpose", purpose), secrets.token_hex(4)
+        entry = self._append("reserve", dataset, run, analyst, values)
+        return Reservation(self, dataset, run, entry.analyst, entry.number)
 
     def quote(
         self,
         dataset: str,
-        totals: Sequence[DpEvent],
+        total: DpEvent,
         *,
-        spender: str,
         only: bool = False,
         claims: tuple[float, float] | None = None,
     ) -> float:
-        """Return the share of the budget that `reserve` would set aside, rounded up.
+        """Return the fraction of the budget that `reserve` would set aside, rounded up.
 
         Nothing is written. What is given is as in `reserve`, and is refused as there.
         """
-        values = wanted(self._account(dataset), totals, only, claims)
-        values["purpose"], run, now = "", secrets.token_hex(4), self._now()
-        entry = sealed(self._head, now, "reserve", dataset, run, spender, values)
-        account = apply(self._books, entry).accounts[dataset]
-        return overview_of(account, self._head).runs[-1].held
+        values = _request(self._account(dataset), total, only, claims)
+        values["purpose"], run = "", secrets.token_hex(4)
+        entry = sealed(self._head, "", "reserve", dataset, run, "", values)
+        account = apply(self._books, entry).account(dataset)
+        return rounded(account.fraction(account.runs[run].held), up=True)
 
-    def resume(self, run: str, spender: str) -> "Reservation":
+    def resume(self, run: str, analyst: str | None = None) -> "Reservation":
         """Go on with a run; what it has left is reserved anew if it was given back."""
-        dataset = run_of(self._current(), run).dataset
-        entry = self._append("resume", dataset, run, spender, {})
-        return Reservation(self, dataset, run, spender, entry.number)
+        dataset = self._current().run(run).dataset
+        entry = self._append("resume", dataset, run, analyst, {})
+        return Reservation(self, dataset, run, entry.analyst, entry.number)
 
-    def release(self, run: str, by: str) -> None:
+    def release(self, run: str, analyst: str | None = None) -> None:
         """Give back what a dead run holds; if it lives, its next charge fails."""
-        dataset = run_of(self._current(), run).dataset
-        self._append("release", dataset, run, by, {})
+        dataset = self._current().run(run).dataset
+        self._append("release", dataset, run, analyst, {})
 
     def datasets(self) -> tuple[str, ...]:
         """Return the names of all registered data sets."""
         return tuple(self._current().accounts)
 
-    def overview(self, dataset: str) -> Overview:
-        """Return what was registered, spent and reserved, and what is left."""
-        return overview_of(self._account(dataset), self._head)
+    def overview(self, dataset: str, delta: float | None = None) -> Overview:
+        """Return what was registered, spent and reserved, what is left, what fits.
+
+        The ε that still fits is stated at a δ, which is by default the budget's.
+        """
+        account = self._account(dataset)
+        at = account.delta if delta is None else delta
+        at = errors.require_probability("delta", at, "1e-6 is common.")
+        return overview_of(account, at)
 
     def entries(self, dataset: str | None = None) -> tuple[Entry, ...]:
         """Return all entries, or those of one data set."""
@@ -245,14 +195,13 @@ class Ledger:
             found = rows.after(0)
         return tuple(e for e in found if dataset is None or e.dataset == dataset)
 
-    def verify(self, expected_head: str | None = None) -> Verdict:
-        """Check every entry, every hash and every sum again, from nothing.
+    def charges(self, run: str) -> tuple[tuple[str, DpEvent], ...]:
+        """Return what a run was charged for: the name of each part, and its event."""
+        mine = (e for e in self.entries() if e.run == run and e.kind == "charge")
+        return tuple((e.values["part"], decode(e.values["event"])) for e in mine)
 
-        Parameters
-        ----------
-        expected_head
-            The hash of a head that was noted down at any time before.
-        """
+    def verify(self, expected_head: str | None = None) -> Verdict:
+        """Check every entry, hash and sum again, and a head of an earlier time."""
         with self._store.reading() as rows:
             damage, head, found = rows.damage(), rows.head(), rows.after(0)
         return verdict_of(head, found, damage, expected_head)
@@ -268,7 +217,7 @@ class Ledger:
         self.close()
 
     def _account(self, dataset: str) -> Account:
-        return account_of(self._current(), dataset)
+        return self._current().account(dataset)
 
     def _current(self) -> Books:
         with self._lock, self._store.reading() as rows:
@@ -286,11 +235,11 @@ class Ledger:
                 f"the ledger {self.place} does not end where its head says: entries "
                 "were removed or edited. Nothing was written. Verify it."
             )
-        books, last = follow(self._books, self._head, new, self.place)
-        self._books, self._head, self._time = books, last.head, last.time
+        self._books = follow(self._books, self._head, new, self.place)
+        self._head = head
 
     def _append(
-        self, kind: str, dataset: str, run: str, who: str, values: JSON
+        self, kind: str, dataset: str, run: str, analyst: str | None, values: JSON
     ) -> Entry:
         """Write one entry, if the rules allow it.
 
@@ -299,26 +248,15 @@ class Ledger:
         The rules are applied to all entries before it, and between that and the
         storing of the entry nobody else writes.
         """
-        spender = text("spender", who, empty=False)
+        who, now = analyst_or_user(analyst), time_text(time.time())
         with self._lock:
             with self._store.writing() as rows:
                 self._catch_up(rows)
-                now = self._now()
-                entry = sealed(self._head, now, kind, dataset, run, spender, values)
+                entry = sealed(self._head, now, kind, dataset, run, who, values)
                 books = apply(self._books, entry)
                 rows.add(entry)
-            self._books, self._head, self._time = books, entry.head, entry.time
+            self._books, self._head = books, entry.head
         return entry
-
-    def _now(self) -> str:
-        now = self._clock()
-        if time_text(now + _BACKWARDS) < self._time:
-            raise LedgerError(
-                f"the clock says {time_text(now)}, but the last entry of the ledger "
-                f"{self.place} was written at {self._time}. Nothing was written. Set "
-                "the clock right."
-            )
-        return max(time_text(now), self._time)
 
 
 @dataclass(frozen=True)
@@ -327,51 +265,55 @@ class Reservation:
 
     Attributes
     ----------
-    ledger, dataset, run, spender
-        Where, on which records, under which id, and whose it is.
-    holding
-        The entry that opened the run; a run opened anew has another.
+    ledger, dataset, run, analyst
+        Where, on which records, under which id, and who asked.
+    opened_by
+        The number of the entry that opened the run; a run opened anew has another.
     """
 
     ledger: Ledger
     dataset: str
     run: str
-    spender: str
-    holding: int
+    analyst: str
+    opened_by: int
 
     def charge(self, event: DpEvent, part: str = "") -> None:
         """Charge for an event, before anything is read for it.
 
-        Parameters
-        ----------
-        event
-            What is going to be released.
-        part
-            The name of the part of the run that releases it, which is charged once.
+        A part of the run that is named is charged once.
 
         Guarantee
         ---------
         If this returns, the event is on disk as charged, within what was reserved.
         """
-        leaves = leaves_of(event)
-        if not leaves:
-            return
-        ledger = self.ledger
-        run = run_of(ledger._books, self.run)
-        account = account_of(ledger._books, self.dataset)
-        unknown = [each for each in leaves if each not in run.prices]
-        prices = {} if run.only else prices_at(account.capacity, unknown)
-        values = {"event": encode(event), "prices": prices_text(prices)}
-        self._write("charge", {**values, "part": text("part", part)})
-
-    def parts(self) -> tuple[str, ...]:
-        """The parts of the run that were ever charged, by name."""
-        return run_of(self.ledger._books, self.run).parts
+        if tally_of(event):
+            values = {"event": encode(event), "part": one_line("part", part)}
+            self._write("charge", values)
 
     def close(self) -> None:
         """Give the rest back. The run can be resumed while there is room for it."""
         self._write("close", {})
 
-    def _write(self, kind: str, values: dict[str, Any]) -> None:
-        values = {**values, "holding": self.holding}
-        self.ledger._append(kind, self.dataset, self.run, self.spender, values)
+    def _write(self, kind: str, values: JSON) -> None:
+        values = {**values, "opened_by": self.opened_by}
+        self.ledger._append(kind, self.dataset, self.run, self.analyst, values)
+
+
+def _request(
+    account: Account, total: DpEvent, only: bool, claims: tuple[float, float] | None
+) -> JSON:
+    """Return what an entry says of a run that is to be reserved, but its purpose."""
+    tally = tally_of(total)
+    if only:
+        require_alone(account, total)
+    if claims is not None and not (0 <= claims[0] < math.inf and 0 <= claims[1] < 1):
+        raise LedgerError(
+            f"claims is {claims!r}; it must be the (ε, δ) of the run's own statement, "
+            "with a finite ε and a δ below 1. Correct it, or leave it out."
+        )
+    return {
+        "total": encode(total),
+        "prices": [] if only else prices_text(prices_for(tally, account.capacity)),
+        "only": bool(only),
+        "claims": None if claims is None else [float(part) for part in claims],
+    }

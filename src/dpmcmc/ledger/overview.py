@@ -1,14 +1,14 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""How a budget stands, in shares: the only numbers of a ledger that people add up."""
+"""How a budget stands: fractions of it, which add up, and the ε that still fits."""
 
 from dataclasses import asdict, dataclass
-from fractions import Fraction
 from typing import Any
 
 from dpmcmc.aligned import aligned, filled
-from dpmcmc.ledger.accounts import Account, Run, percent
-from dpmcmc.ledger.entries import Head
+from dpmcmc.ledger.accounts import Account
+from dpmcmc.ledger.room import epsilon_that_fits
+from dpmcmc.ledger.texts import percent, rounded
 
 __all__ = ["Overview", "RunView", "overview_of"]
 
@@ -19,17 +19,16 @@ class RunView:
 
     Attributes
     ----------
-    run, spender, purpose, time, state, only, claims
+    run, analyst, purpose, time, state, only, claims
         As reserved; ``state`` is "open", "closed" or "released", ``claims`` the
         (ε, δ) of its own statement or None.
-    spent
-        The share of the budget that it was charged, from 0 to 1, rounded up.
-    held
-        The share that nobody else can have: all it reserved while it is open.
+    spent, held
+        Fractions of the budget, rounded up: what it was charged, and what nobody else
+        can have, which is all it reserved while it is open.
     """
 
     run: str
-    spender: str
+    analyst: str
     purpose: str
     time: str
     state: str
@@ -45,124 +44,97 @@ class Overview:
 
     Attributes
     ----------
-    dataset, records, epsilon, delta, spenders, note, registrar, time
+    dataset, records, epsilon, delta, note, registrar, time
         As registered.
     spent, reserved, left
-        Shares of the budget, from 0 to 1: charged, set aside by open runs but not
-        charged yet (both rounded up), and free (rounded down).
+        Fractions of the budget: charged, set aside by open runs but not charged yet
+        (both rounded up), and free (rounded down).
+    fits, fits_delta
+        The largest ε, rounded down, of one more run that fits what is left, and the δ
+        at which it is stated. It is that of releases with normal noise; chains of
+        decisions on all records come to the same, and a run over drawn batches to a
+        few percent less.
     runs
         Every run, in the order of their reservations.
-    head
-        The hash of the last entry of the ledger.
     """
 
     dataset: str
     records: int
     epsilon: float
     delta: float
-    spenders: tuple[str, ...]
     note: str
     registrar: str
     time: str
     spent: float
     reserved: float
     left: float
+    fits: float
+    fits_delta: float
     runs: tuple[RunView, ...]
-    head: str
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as values that JSON can hold."""
         return asdict(self)
 
     def __str__(self) -> str:
+        budget = f"ε = {self.epsilon:g}, δ = {self.delta:g}"
         lines = [
-            filled(
-                f"{self.dataset}: {self.records:,} records, ε = {self.epsilon:g}, "
-                f"δ = {self.delta:g}"
-            ),
-            filled(
-                f"Registered {self.time[:10]} by {self.registrar}; may be spent by "
-                f"{', '.join(self.spenders)}."
-            ),
+            filled(f"{self.dataset}: {self.records:,} records, {budget}"),
+            filled(f"Registered {self.time[:10]} by {self.registrar}."),
             *([filled(f"Note: {self.note}")] if self.note else []),
             "",
-            f"  spent     {_shown(self.spent):>8}",
-            f"  reserved  {_shown(self.reserved):>8}",
-            f"  left      {_shown(self.left):>8}",
+            f"  spent     {percent(self.spent):>8}",
+            f"  reserved  {percent(self.reserved):>8}",
+            f"  left      {percent(self.left):>8}",
+            f"  one more run fits with ε = {self.fits:g} at δ = {self.fits_delta:g}",
             "",
             *_table(self.runs),
             "",
-            filled(
-                "Whatever is asked next, everything together stays "
-                f"(ε = {self.epsilon:g}, δ = {self.delta:g})-private."
-            ),
+            filled(f"Whatever is asked next, all together stays ({budget})-private."),
         ]
         return "\n".join(lines)
 
 
-def overview_of(account: Account, head: Head) -> Overview:
-    """Return the overview of a data set."""
-    spent = account.share(account.spent_by_all())
-    held = account.share(account.held_by_all())
+def overview_of(account: Account, delta: float) -> Overview:
+    """Return the overview of a data set, and which ε still fits at a δ."""
+    spent, held = account.fraction(account.spent()), account.fraction(account.held())
     return Overview(
         account.name,
         account.records,
         account.epsilon,
         account.delta,
-        account.spenders,
         account.note,
         account.registrar,
         account.time,
-        _up(spent),
-        _up(held - spent),
-        _down(1 - held),
-        tuple(_view(account, run) for run in account.runs.values()),
-        head.hash,
-    )
-
-
-def _view(account: Account, run: Run) -> RunView:
-    return RunView(
-        run.name,
-        run.spender,
-        run.purpose,
-        run.time,
-        run.state,
-        run.only,
-        run.claims,
-        _up(account.share(account.spent(run))),
-        _up(account.share(account.held(run))),
+        rounded(spent, up=True),
+        rounded(held - spent, up=True),
+        rounded(1 - held, up=False),
+        epsilon_that_fits(account, delta),
+        delta,
+        tuple(
+            RunView(
+                run.name,
+                run.analyst,
+                run.purpose,
+                run.time,
+                run.state,
+                run.only,
+                run.claims,
+                rounded(account.fraction(run.cost), up=True),
+                rounded(account.fraction(run.held), up=True),
+            )
+            for run in account.runs.values()
+        ),
     )
 
 
 def _table(runs: tuple[RunView, ...]) -> list[str]:
     if not runs:
         return ["No run yet."]
-    rows = [("run", "since", "who", "state", "spent", "held", "purpose")]
-    rows += [
-        (
-            view.run,
-            view.time[:16].replace("T", " "),
-            view.spender,
-            f"{view.state}, only" if view.only else view.state,
-            _shown(view.spent),
-            _shown(view.held),
-            view.purpose,
-        )
-        for view in runs
-    ]
+    rows = [("run", "since", "analyst", "state", "spent", "held", "purpose")]
+    for view in runs:
+        since = view.time[:16].replace("T", " ")
+        state = f"{view.state}, only" if view.only else view.state
+        fractions = (percent(view.spent), percent(view.held))
+        rows.append((view.run, since, view.analyst, state, *fractions, view.purpose))
     return aligned(rows, right=(4, 5), broken_at=(2, 6))
-
-
-def _shown(share: float) -> str:
-    """Show a share that was rounded already."""
-    return percent(Fraction(round(share * 10_000), 10_000), up=True)
-
-
-def _up(share: Fraction) -> float:
-    """Return the smallest ten-thousandth that is at least the share."""
-    return -(-share * 10_000 // 1) / 10_000
-
-
-def _down(share: Fraction) -> float:
-    return (share * 10_000 // 1) / 10_000

@@ -1,10 +1,11 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""What one event costs at the order of a data set: the cheapest of valid bounds."""
+"""What events cost at the order of a data set: of valid bounds, the cheapest."""
 
 import functools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 from dp_accounting.dp_event import DpEvent
@@ -29,97 +30,72 @@ from dpmcmc.accounting.registry import (
     total_slack,
 )
 from dpmcmc.accounting.renyi import Divergence
-from dpmcmc.ledger.capacity import Capacity
+from dpmcmc.ledger.capacity import Capacity, Cost
 from dpmcmc.ledger.divergences import bit_divergence, lattice_divergence
 from dpmcmc.ledger.errors import LedgerError
+from dpmcmc.ledger.tally import Tally
 
-__all__ = ["offers", "price"]
+__all__ = ["Prices", "cost_of", "offers", "prices_for"]
+
+Prices = Mapping[DpEvent, Cost]
+"""What single events cost, as it was settled for a run."""
 
 _UPWARD = 1 + 1e-12
+_OVERFLOWS = 1e300
 _LATTICE_SLACK = 2.0**-50
 _MOST_TERMS = 2**12
 """Orders above this are not tried where the bound sums over all smaller ones."""
 
 
-class Offer(NamedTuple):
-    """A valid bound on what one event costs.
-
-    Attributes
-    ----------
-    divergence
-        The divergence of the ideal event once its tails are cut.
-    cut
-        The chance of the tails.
-    reach
-        The largest log ratio at which the bound looks at a bit; infinite if at all.
-    """
-
-    divergence: float
-    cut: float = 0.0
-    reach: float = math.inf
-
-
-def price(event: DpEvent, capacity: Capacity) -> tuple[float, float]:
-    """Return what one single event costs of a capacity.
-
-    Parameters
-    ----------
-    event
-        One event, not a composed one.
-    capacity
-        The capacity of the data set.
-
-    Returns
-    -------
-    divergence, slack
-        Of all `offers` the one that takes the smallest share.
+def cost_of(tally: Tally, prices: Prices, order: int) -> Cost:
+    """Return what events cost together at an order, exactly.
 
     Guarantee
     ---------
-    As of `offers`.
+    The sums are exact: no order of adding them, and no splitting of them into parts,
+    changes the result. What is within a tally costs at most as much as the tally.
     """
+    divergence, slack = Fraction(order, 2) * tally.square, Fraction(0)
+    for event, count in tally.counts.items():
+        divergence += count * prices[event].divergence
+        slack += count * prices[event].slack
+    return Cost(divergence, slack)
 
-    def share(cost: tuple[float, float]) -> float:
-        return max(cost[0] / capacity.divergence, cost[1] / capacity.slack)
 
-    return min(offers(event, capacity), key=share)
+def prices_for(tally: Tally, capacity: Capacity) -> dict[DpEvent, Cost]:
+    """Return a price for each counted event: the offer that is cheapest."""
+    return {
+        event: min(
+            offers(event, capacity),
+            key=lambda cost: cost.fraction_of(capacity.cost),
+        )
+        for event in tally.counts
+    }
 
 
 @functools.lru_cache(maxsize=512)
-def offers(event: DpEvent, capacity: Capacity) -> tuple[tuple[float, float], ...]:
-    """Return all that one single event may be priced at, at the least.
-
-    Parameters
-    ----------
-    event
-        One event, not a composed one.
-    capacity
-        The capacity of the data set.
-
-    Returns
-    -------
-    tuple
-        Pairs of a divergence and a slack, both rounded up; at least one.
+def offers(event: DpEvent, capacity: Capacity) -> tuple[Cost, ...]:
+    """Return all that one single event may be priced at: at least one, all above 0.
 
     Guarantee
     ---------
-    For each pair, any ordered neighbours, and given all that was released before, there
-    are a law within total variation ``slack`` of what the event releases for one, and a
-    law within ``slack`` times e^−ε of what it releases for the other, whose Rényi
-    divergence of the capacity's order is at most ``divergence``.
+    For each of them, any ordered neighbours, and given all that was released before,
+    there are a distribution within total variation ``slack`` of what the event releases
+    for one, and a distribution within ``slack`` times e^−ε of what it releases for the
+    other, whose Rényi divergence of the capacity's order is at most ``divergence``.
     """
     require_supported({event: 1})
     rounding = total_slack({event: 1})
 
-    def slack(offer: Offer) -> float:
-        both = max(offer.cut + rounding, rounding * math.exp(capacity.epsilon))
-        one = offer.cut + rounding * (1 + math.exp(min(offer.reach, 700.0)))
+    def slack(bound: Bound) -> float:
+        both = max(bound.cut + rounding, rounding * math.exp(capacity.epsilon))
+        one = bound.cut + rounding * (1 + math.exp(min(bound.reach, 700.0)))
         return min(both, one)
 
     found = tuple(
-        (offer.divergence * _UPWARD, slack(offer) * _UPWARD)
-        for offer in _offers(event, capacity.order)
-        if math.isfinite(offer.divergence)
+        Cost(_above(bound.divergence), Fraction(slack(bound) * _UPWARD))
+        for bound in _bounds(event, capacity.order)
+        if bound.divergence < _OVERFLOWS
     )
     if not found:
         raise LedgerError(
@@ -131,64 +107,74 @@ def offers(event: DpEvent, capacity: Capacity) -> tuple[tuple[float, float], ...
     return found
 
 
-def _offers(event: DpEvent, order: int) -> Iterable[Offer]:
-    for offer in (_concentrated, _sharpened, *_OTHERS.get(type(event), ())):
+class Bound(NamedTuple):
+    """A valid bound on what one event costs, before finite arithmetic.
+
+    Attributes
+    ----------
+    divergence, cut
+        The divergence of the ideal event once its tails are cut, and their probability.
+    reach
+        The largest log ratio at which the bound looks at a bit; infinite if it looks
+        at all of them.
+    """
+
+    divergence: float
+    cut: float = 0.0
+    reach: float = math.inf
+
+
+def _above(divergence: float) -> Fraction:
+    """Round up; to more than 0 where the bound is too small for a float."""
+    return Fraction(math.nextafter(divergence * _UPWARD, math.inf))
+
+
+def _bounds(event: DpEvent, order: int) -> Iterable[Bound]:
+    for bounds in (_concentrated, _sharpened, *_OTHERS.get(type(event), ())):
         try:
-            yield from offer(event, order)
+            yield from bounds(event, order)
         except (NotApplicableError, OverflowError):  # hardly any noise overflows
             continue
 
 
-def _concentrated(event: DpEvent, order: int) -> Iterable[Offer]:
+def _concentrated(event: DpEvent, order: int) -> Iterable[Bound]:
     if ZCDP.supports({event: 1}):
-        yield Offer(order * ZCDP.piece(event, 1))
+        yield Bound(order * ZCDP.piece(event, 1))
 
 
-def _sharpened(event: DpEvent, order: int) -> Iterable[Offer]:
+def _sharpened(event: DpEvent, order: int) -> Iterable[Bound]:
     if order <= _MOST_TERMS and SHARPENED.supports({event: 1}):
         divergence = SHARPENED.piece(event, 1)
         if order <= divergence.largest:
-            yield Offer(divergence.at(order))
+            yield Bound(divergence.at(order))
 
 
-def _bounded(bit: BarkerBit, order: int) -> Iterable[Offer]:
+def _bounded(bit: BarkerBit, order: int) -> Iterable[Bound]:
     reach = bit.log_odds_range
     # The loss itself is never more than the range of the log odds.
-    yield Offer(min(order * ZCDP.piece(bit, 1), reach), reach=reach)
+    yield Bound(min(order * ZCDP.piece(bit, 1), reach), reach=reach)
 
 
-def _profiled(profile: Profile, order: int) -> Iterable[Offer]:
-    yield Offer(*bit_divergence(profile, order), float(profile.epsilons[-1]))
+def _profiled(profile: Profile, order: int) -> Iterable[Bound]:
+    yield Bound(*bit_divergence(profile, order), float(profile.epsilons[-1]))
 
 
-def _full_data(bit: GaussianBarkerBit, order: int) -> Iterable[Offer]:
-    return _profiled(full_data_profile(bit), order)
-
-
-def _minibatch(bit: MinibatchBit, order: int) -> Iterable[Offer]:
-    return _profiled(drawn_profile(bit), order)
-
-
-def _logistic(bit: LogisticMinibatchBit, order: int) -> Iterable[Offer]:
-    return _profiled(logistic_profile(bit), order)
-
-
-def _batch_sum(event: GaussianBatchSum, order: int) -> Iterable[Offer]:
+def _batch_sum(event: GaussianBatchSum, order: int) -> Iterable[Bound]:
     values, step = amplified_values(event.batch / event.records, event.mu)
     from_zero = values[len(values) // 2 :: -1] + _LATTICE_SLACK
-    yield Offer(*lattice_divergence(from_zero, step, order))
+    yield Bound(*lattice_divergence(from_zero, step, order))
 
 
-def _batch_sum_by_orders(event: GaussianBatchSum, order: int) -> Iterable[Offer]:
+def _batch_sum_by_orders(event: GaussianBatchSum, order: int) -> Iterable[Bound]:
     if order <= _MOST_TERMS:
         given_batch = Divergence(lambda each: each * event.mu**2 / 2 * _UPWARD)
-        yield Offer(subsampled(given_batch, event.batch, event.records).at(order))
+        yield Bound(subsampled(given_batch, event.batch, event.records).at(order))
 
 
-_OTHERS: dict[type[DpEvent], tuple[Callable[[Any, int], Iterable[Offer]], ...]] = {
+_OTHERS: dict[type[DpEvent], tuple[Callable[[Any, int], Iterable[Bound]], ...]] = {
     BarkerBit: (_bounded,),
-    GaussianBarkerBit: (_full_data,),
+    GaussianBarkerBit: (lambda bit, order: _profiled(full_data_profile(bit), order),),
     GaussianBatchSum: (_batch_sum, _batch_sum_by_orders),
-    LogisticMinibatchBit: (_logistic,),
-    MinibatchBit: (_minibatch,),
+    LogisticMinibatchBit: (lambda bit, order: _profiled(logistic_profile(bit), order),),
+    MinibatchBit: (lambda bit, order: _profiled(drawn_profile(bit), order),),
 }

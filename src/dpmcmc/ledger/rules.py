@@ -6,30 +6,23 @@ The writer applies an entry before it is stored, and verification applies all of
 again; so there is one set of rules, and it looks at nothing but entries.
 """
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from dp_accounting.dp_event import DpEvent
 
-from dpmcmc.accounting.registry import Leaves, flatten
-from dpmcmc.ledger.accounts import (
-    Account,
-    Books,
-    Prices,
-    Run,
-    cost_of,
-    percent,
-    within,
-)
-from dpmcmc.ledger.capacity import NOTHING, Capacity, Cost
+from dpmcmc.ledger.accounts import Account, Books, Run
+from dpmcmc.ledger.capacity import Capacity, Cost
 from dpmcmc.ledger.codec import decode, encode
 from dpmcmc.ledger.entries import Entry
 from dpmcmc.ledger.errors import LedgerError
+from dpmcmc.ledger.prices import Prices, cost_of
+from dpmcmc.ledger.room import require_room
+from dpmcmc.ledger.tally import tally_of
 
-__all__ = ["account_of", "apply", "leaves_of", "prices_of", "prices_text", "run_of"]
+__all__ = ["apply", "prices_of", "prices_text"]
 
 
 def apply(books: Books, entry: Entry) -> Books:
@@ -37,10 +30,10 @@ def apply(books: Books, entry: Entry) -> Books:
 
     Guarantee
     ---------
-    In all books that this returns, for every data set: either no only run holds or
-    has cost anything, and what all runs hold sums to at most the capacity; or one
-    only run does, and no other run holds or has cost anything. What a run was charged
-    is at most what it reserved. A charge is of an open run, by whoever opened it last.
+    In all books that this returns, for every data set: what all runs hold sums to at
+    most the capacity, of which an only run holds all. What a run was charged for is
+    within what it reserved. A charge is of an open run, by the process that opened it
+    last.
     """
     if entry.kind not in _RULES:
         raise LedgerError(
@@ -56,36 +49,12 @@ def apply(books: Books, entry: Entry) -> Books:
             f"entry {entry.number} of the ledger cannot be read ({error!s:.60}). It "
             "was edited, or written by another version; verify the ledger."
         ) from None
-    _require_within(account)
+    if not account.held().fits(account.capacity.cost):  # whatever the rules did
+        raise LedgerError(
+            f"more would be reserved of {account.name!r} than its budget holds. This "
+            "is a fault of dpmcmc or of the ledger; verify it."
+        )
     return Books({**books.accounts, account.name: account})
-
-
-def account_of(books: Books, name: str) -> Account:
-    """Return a data set by its name, or say which there are."""
-    if name not in books.accounts:
-        known = ", ".join(map(repr, books.accounts)) or "none"
-        raise LedgerError(
-            f"the data set is {name!r}; the ledger has no such name (it has {known}). "
-            "Register it first, or correct the name."
-        )
-    return books.accounts[name]
-
-
-def run_of(books: Books, name: str) -> Run:
-    """Return a run by its id, or say that there is none."""
-    run = books.run(name)
-    if run is None:
-        raise LedgerError(
-            f"the run is {name!r}; the ledger has no run of that id. Look it up in the "
-            "overview of its data set."
-        )
-    return run
-
-
-def leaves_of(event: DpEvent) -> Leaves:
-    """Count the single events of an event, after checking that a ledger can hold it."""
-    encode(event)
-    return flatten(event)
 
 
 def prices_text(prices: Prices) -> list[list[Any]]:
@@ -101,8 +70,10 @@ def prices_of(values: list[list[Any]]) -> dict[DpEvent, Cost]:
     prices = {}
     for event, divergence, slack in values:
         cost = Cost(Fraction(divergence), Fraction(slack))
-        if min(cost) < 0:
-            raise LedgerError("a price is below 0. The ledger was edited; verify it.")
+        if cost.divergence <= 0 or cost.slack < 0:
+            raise LedgerError(
+                "an event has no price. The ledger was edited; verify it."
+            )
         prices[decode(event)] = cost
     return prices
 
@@ -121,118 +92,90 @@ def _register(books: Books, entry: Entry) -> Account:
             f"entry {entry.number} gives {entry.dataset!r} more than its ε and δ hold. "
             "The ledger was edited; verify it."
         )
-    _require_somebody(values["spenders"])
     return Account(
         entry.dataset,
         values["records"],
-        values["epsilon"],
         values["delta"],
-        tuple(values["spenders"]),
         values["note"],
-        entry.spender,
+        entry.analyst,
         entry.time,
         capacity,
     )
 
 
-def _spenders(books: Books, entry: Entry) -> Account:
-    account = account_of(books, entry.dataset)
-    if entry.spender != account.registrar:
-        raise LedgerError(
-            f"the spenders of {account.name!r} are changed by {account.registrar!r} "
-            f"alone, who registered it, and not by {entry.spender!r}. Ask them."
-        )
-    add, remove = entry.values["add"], entry.values["remove"]
-    for name in remove:
-        _require_spender(account, name)
-    kept = [name for name in account.spenders if name not in remove]
-    spenders = tuple(dict.fromkeys([*kept, *add]))
-    _require_somebody(spenders)
-    return replace(account, spenders=spenders)
-
-
 def _reserve(books: Books, entry: Entry) -> Account:
-    account = account_of(books, entry.dataset)
-    values = entry.values
-    _require_spender(account, entry.spender)
-    if books.run(entry.run) is not None:
+    account, values = books.account(entry.dataset), entry.values
+    if any(entry.run in each.runs for each in books.accounts.values()):
         raise LedgerError(f"there is a run {entry.run!r} already. Reserve again.")
-    totals = tuple(flatten(decode(total)) for total in values["totals"])
-    prices = prices_of(values["prices"])
-    for event in {event for total in totals for event in total}:
-        _require_records(account, event)
-    costs = [NOTHING if values["only"] else cost_of(t, prices) for t in totals]
+    total, prices = tally_of(decode(values["total"])), prices_of(values["prices"])
+    for event in total.counts:
+        records = getattr(event, "records", account.records)
+        if records != account.records:
+            raise LedgerError(
+                f"the run reads {records:,} records; {account.name!r} is registered "
+                f"with {account.records:,}. Name the data set that the records belong "
+                "to."
+            )
+    whole = account.capacity
     run = Run(
         entry.run,
         entry.dataset,
-        entry.spender,
+        entry.analyst,
         values["purpose"],
         entry.time,
-        totals,
+        total,
         values["only"],
-        tuple(values["claims"]) if values["claims"] else None,
+        _claims(values["claims"]),
         prices,
-        Cost(max(c.divergence for c in costs), max(c.slack for c in costs)),
+        whole.cost if values["only"] else cost_of(total, prices, whole.order),
         entry.number,
     )
-    _require_room(account, run)
+    require_room(account, run)
     return _with(account, run)
 
 
 def _charge(books: Books, entry: Entry) -> Account:
     account, run = _opened(books, entry)
-    values = entry.values
-    prices = {**prices_of(values["prices"]), **run.prices}
-    new = flatten(decode(values["event"]))
-    leaves = Counter(run.leaves) + Counter(new)
-    if values["part"] and values["part"] in run.parts:
+    part = entry.values["part"]
+    if part and part in run.parts:
         raise LedgerError(
-            f"run {run.name!r} was charged for its part {values['part']!r} before; a "
-            "part is made once. Leave it out, or begin another run."
+            f"run {run.name!r} was charged for its part {part!r} before; a part is "
+            "made once. Leave it out, or begin another run."
         )
-    parts = (*run.parts, values["part"]) if values["part"] else run.parts
-    if run.only:
-        if not any(within(leaves, total) for total in run.totals):
-            raise LedgerError(_too_much(run, entry.dataset))
-        return _with(account, replace(run, leaves=leaves, parts=parts))
-    for event in new:
-        _require_records(account, event)
-    charged = cost_of(leaves, prices)
-    if not charged.fits(run.reserved):
-        raise LedgerError(_too_much(run, entry.dataset))
-    return _with(
-        account,
-        replace(run, leaves=leaves, charged=charged, prices=prices, parts=parts),
-    )
+    charged = run.charged.plus(tally_of(decode(entry.values["event"])))
+    if not charged.within(run.total):
+        raise LedgerError(
+            f"run {run.name!r} on {entry.dataset!r} reserved less than this charge and "
+            "those before it come to; nothing may be read for it. Reserve another run "
+            "for more."
+        )
+    whole = account.capacity
+    cost = whole.cost if run.only else cost_of(charged, run.prices, whole.order)
+    parts = (*run.parts, part) if part else run.parts
+    return _with(account, replace(run, charged=charged, cost=cost, parts=parts))
 
 
 def _close(books: Books, entry: Entry) -> Account:
     account, run = _opened(books, entry)
-    return _with(account, replace(run, holding=None, state="closed"))
+    return _with(account, replace(run, opened_by=None, state="closed"))
 
 
 def _release(books: Books, entry: Entry) -> Account:
     account, run = _found(books, entry)
-    if entry.spender not in (*account.spenders, account.registrar):
-        _require_spender(account, entry.spender)
-    if not run.is_open:
-        raise LedgerError(
-            f"run {run.name!r} is {run.state} already and holds nothing back."
-        )
-    return _with(account, replace(run, holding=None, state="released"))
+    if run.opened_by is None:
+        raise LedgerError(f"run {run.name!r} is {run.state} already: it holds nothing.")
+    return _with(account, replace(run, opened_by=None, state="released"))
 
 
 def _resume(books: Books, entry: Entry) -> Account:
     account, run = _found(books, entry)
-    _require_spender(account, entry.spender)
-    opened = replace(run, holding=entry.number, state="open")
-    _require_room(account, opened)
+    opened = replace(run, opened_by=entry.number, state="open")
+    require_room(account, opened)
     return _with(account, opened)
 
 
-_RULES = {
+_RULES: dict[str, Callable[[Books, Entry], Account]] = {
     "register": _register,
-    "spenders": _spenders,
     "reserve": _reserve,
     "charge": _charge,
     "close": _close,
@@ -241,25 +184,32 @@ _RULES = {
 }
 
 
+def _claims(values: list[float] | None) -> tuple[float, float] | None:
+    if values is None:
+        return None
+    epsilon, delta = values
+    return float(epsilon), float(delta)
+
+
 def _found(books: Books, entry: Entry) -> tuple[Account, Run]:
-    run = run_of(books, entry.run)
+    run = books.run(entry.run)
     if run.dataset != entry.dataset:
         raise LedgerError(
             f"run {run.name!r} is on {run.dataset!r}, not on {entry.dataset!r}. Name "
             "the data set of the run."
         )
-    return account_of(books, entry.dataset), run
+    return books.account(entry.dataset), run
 
 
 def _opened(books: Books, entry: Entry) -> tuple[Account, Run]:
-    """Return the run of an entry, if whoever writes it is who opened it last."""
+    """Return the run of an entry, if the writer is the process that opened it last."""
     account, run = _found(books, entry)
-    if not run.is_open:
+    if run.opened_by is None:
         raise LedgerError(
             f"run {run.name!r} is {run.state}: it holds no budget any more, and "
             "nothing may be read for it. Resume it to go on."
         )
-    if entry.values["holding"] != run.holding:
+    if entry.values["opened_by"] != run.opened_by:
         raise LedgerError(
             f"run {run.name!r} was resumed by another process, so that this one may "
             "read nothing more. Let the other finish, or resume the run again."
@@ -269,104 +219,3 @@ def _opened(books: Books, entry: Entry) -> tuple[Account, Run]:
 
 def _with(account: Account, run: Run) -> Account:
     return replace(account, runs={**account.runs, run.name: run})
-
-
-def _require_somebody(spenders: Sequence[str]) -> None:
-    if not spenders:
-        raise LedgerError(
-            "there is no spender; at least one name must be given. Name who may spend "
-            "the budget."
-        )
-
-
-def _require_spender(account: Account, spender: str) -> None:
-    if spender not in account.spenders:
-        named = ", ".join(account.spenders)
-        raise LedgerError(
-            f"the spender is {spender!r}; only {named} may spend the budget of "
-            f"{account.name!r}. Ask one of them."
-        )
-
-
-def _require_records(account: Account, event: DpEvent) -> None:
-    records = getattr(event, "records", account.records)
-    if records != account.records:
-        raise LedgerError(
-            f"the run reads {records:,} records; {account.name!r} is registered with "
-            f"{account.records:,}. Name the data set that the records belong to."
-        )
-
-
-def _require_room(account: Account, run: Run) -> None:
-    """Refuse a run for which there is no room beside what others hold."""
-    others = [r for r in account.runs.values() if r.name != run.name and r.counts]
-    alone = account.only
-    if alone is not None and alone.name != run.name:
-        raise LedgerError(
-            f"the whole budget of {account.name!r} belongs to run {alone.name!r}, "
-            "which was reserved as the only run ever on these records. Nothing else "
-            "can be run on them."
-        )
-    if run.only:
-        if others:
-            raise LedgerError(
-                f"{account.name!r} has other runs already, such as {others[0].name!r}; "
-                "an only run must be the first and the last on its records. Reserve "
-                "it with only=False, as a share of what is left."
-            )
-        return
-    whole, held = account.capacity.cost, account.held_by_all(but=run.name)
-    if run.reserved.plus(held).fits(whole):
-        return
-    need, left = account.share(run.reserved), 1 - account.share(held)
-    arithmetic = run.reserved.divergence + held.divergence <= whole.divergence
-    raise LedgerError(
-        f"the run needs {percent(need, up=True)} of the budget of {account.name!r}"
-        f"{' (for the rounding of its many steps)' if arithmetic else ''}, and at most "
-        f"{percent(left, up=False)} is left ({_standing(account)}). "
-        f"{_advice(account, run, bool(others))}"
-    )
-
-
-def _standing(account: Account) -> str:
-    spent = account.share(account.spent_by_all())
-    held = account.share(account.held_by_all())
-    return (
-        f"{percent(spent, up=True)} spent, {percent(held - spent, up=True)} reserved "
-        "by open runs"
-    )
-
-
-def _advice(account: Account, run: Run, others: bool) -> str:
-    fits = run.claims is not None and (
-        run.claims[0] <= account.epsilon and run.claims[1] <= account.delta
-    )
-    if fits and not others:
-        return (
-            "By its own statement it fits alone: reserve it with only=True, and "
-            "nothing else can ever be run on these records; or take a smaller "
-            "epsilon, which leaves room for others."
-        )
-    if any(each.is_open for each in account.runs.values()):
-        return "Take a smaller epsilon or fewer steps, or release runs that are dead."
-    return "Take a smaller epsilon or fewer steps."
-
-
-def _too_much(run: Run, dataset: str) -> str:
-    return (
-        f"run {run.name!r} on {dataset!r} has used what it reserved, and this charge "
-        "would pass it; nothing may be read for it. Reserve another run for more."
-    )
-
-
-def _require_within(account: Account) -> None:
-    """Check the invariant itself, whatever the rules above did."""
-    if account.only is None:
-        if account.held_by_all().fits(account.capacity.cost):
-            return
-    elif sum(run.counts for run in account.runs.values()) == 1:
-        return
-    raise LedgerError(
-        f"more would be reserved of {account.name!r} than its budget holds. This is a "
-        "fault of dpmcmc or of the ledger; verify it."
-    )

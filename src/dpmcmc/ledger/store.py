@@ -1,11 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where entries are kept: one SQLite file, or a PostgreSQL database.
-
-Every write is one transaction that begins by taking the only lock there is: SQLite's
-own on the file, PostgreSQL's on the one row of the table of the head. So writers stand
-in a queue, and each sees all that was written before it.
-"""
+"""Where entries are kept: one SQLite file, or a PostgreSQL database."""
 
 import contextlib
 import os
@@ -20,7 +15,8 @@ from sqlalchemy.engine import URL, Connection, Engine
 
 from dpmcmc.ledger.entries import FIRST, FORMAT, Entry, Head
 from dpmcmc.ledger.errors import LedgerError
-from dpmcmc.ledger.faults import told
+from dpmcmc.ledger.faults import explained
+from dpmcmc.ledger.locking import locked, on_disk_at_commit, retry_while_locked
 
 __all__ = ["Rows", "Store", "without_password"]
 
@@ -48,7 +44,7 @@ _HEAD = sql.Table(
 )
 
 _CREATION_LOCK = 0x64706D63
-"""Any number, the same for all: who holds it in PostgreSQL makes the tables."""
+"""Any number, the same for all: the process that holds it makes the tables."""
 
 
 class Rows:
@@ -68,11 +64,11 @@ class Rows:
                 "It was edited; put back the last copy of it, and verify that."
             )
         version, count, hash_ = row
-        if version > FORMAT:
+        if version != FORMAT:
             raise LedgerError(
                 f"the ledger {self._place} has format {version}; this version of "
-                f"dpmcmc knows formats up to {FORMAT}. Nothing was written. Install a "
-                "newer dpmcmc."
+                f"dpmcmc knows format {FORMAT}. Nothing was written. Install the "
+                "version of dpmcmc that wrote it."
             )
         return Head(count, hash_)
 
@@ -98,17 +94,7 @@ class Rows:
 
 
 class Store:
-    """A database with the tables of a ledger.
-
-    Parameters
-    ----------
-    where
-        A file, or a URL of SQLite or PostgreSQL.
-    create
-        Whether to make a ledger where there is none.
-    timeout
-        How long to wait for another writer, in seconds.
-    """
+    """A database with the tables of a ledger; what is given is as in `Ledger.open`."""
 
     def __init__(self, where: str | Path, *, create: bool, timeout: float) -> None:
         url, path = _resolved(where)
@@ -121,11 +107,11 @@ class Store:
                     f"the ledger {self.place} does not exist. Check its name, or "
                     "register a data set to begin one."
                 )
-            with told(self.place):
+            with explained(self.place):
                 _make_file(path, timeout)
         self._engine = _engine(url, timeout)
         if path is None and create and url.get_backend_name() == "postgresql":
-            with told(self.place), self._engine.begin() as connection:
+            with explained(self.place), self._engine.begin() as connection:
                 lock = sql.func.pg_advisory_xact_lock(_CREATION_LOCK)
                 connection.execute(sql.select(lock))
                 _make_tables(connection)
@@ -135,7 +121,7 @@ class Store:
     @contextlib.contextmanager
     def reading(self) -> Iterator[Rows]:
         """Look at one state of the ledger, which others may meanwhile move on from."""
-        with told(self.place), self._engine.connect() as connection:
+        with explained(self.place), self._engine.connect() as connection:
             if connection.dialect.name == "postgresql":
                 connection.execution_options(isolation_level="REPEATABLE READ")
             with connection.begin():
@@ -143,19 +129,9 @@ class Store:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Rows]:
-        """Hold the lock, and store what was added when all went well.
-
-        Guarantee
-        ---------
-        Between any two writers one has stored all, or nothing, before the other sees
-        a row. When the block has ended without an error, what was added is on disk.
-        """
-        with told(self.place), self._engine.connect() as connection:
-            connection.execution_options(dpmcmc_writes=True)
-            with connection.begin():
-                if connection.dialect.name == "postgresql":
-                    connection.execute(sql.select(_HEAD.c.one).with_for_update())
-                yield Rows(connection, self.place)
+        """Hold the lock, and store what was added when all went well."""
+        with explained(self.place), locked(self._engine, _HEAD) as connection:
+            yield Rows(connection, self.place)
 
     def close(self) -> None:
         """Let go of the database."""
@@ -167,18 +143,8 @@ def without_password(url: URL) -> URL:
 
     That is the password, and what a query says of one or of where it is.
     """
-    return URL.create(
-        url.drivername,
-        username=url.username,
-        host=url.host,
-        port=url.port,
-        database=url.database,
-        query={
-            name: value
-            for name, value in url.query.items()
-            if "pass" not in name.lower()
-        },
-    )
+    secret = [name for name in url.query if "pass" in name.lower()]
+    return url._replace(password=None).difference_update_query(secret)
 
 
 def _resolved(where: str | Path) -> tuple[URL, Path | None]:
@@ -192,11 +158,8 @@ def _resolved(where: str | Path) -> tuple[URL, Path | None]:
         url = sql.make_url(text)
     except sql.exc.ArgumentError:
         url = None
-    if url is None or url.get_backend_name() not in (
-        "sqlite",
-        "postgresql",
-        "postgres",
-    ):
+    known = ("sqlite", "postgresql", "postgres")
+    if url is None or url.get_backend_name() not in known:
         shown = text.partition("://")[0]
         raise LedgerError(
             f"the ledger's address begins with {shown!r}; it must be the path of a "
@@ -209,40 +172,20 @@ def _resolved(where: str | Path) -> tuple[URL, Path | None]:
 
 def _engine(url: URL, timeout: float) -> Engine:
     options: dict[str, Any] = {"poolclass": sql.pool.NullPool}
-    if url.get_backend_name() == "sqlite":
-        engine = sql.create_engine(url, connect_args={"timeout": timeout}, **options)
-        sql.event.listen(engine, "connect", _prepare_sqlite)
-        sql.event.listen(engine, "begin", _begin_sqlite)
-        return engine
-    waits = {"connect_timeout": max(2, round(timeout))}
+    if url.get_backend_name() != "sqlite":
+        options["isolation_level"] = "READ COMMITTED"
+        options["connect_args"] = {"connect_timeout": max(2, round(timeout))}
     try:
-        engine = sql.create_engine(
-            url, connect_args=waits, isolation_level="READ COMMITTED", **options
-        )
+        engine = sql.create_engine(url, **options)
     except ModuleNotFoundError:
         raise LedgerError(
             "a ledger in PostgreSQL needs psycopg, which is not installed. Install it "
             "with: pip install 'dpmcmc[postgres]'."
         ) from None
-
-    @sql.event.listens_for(engine, "connect")
-    def limit(connection: Any, _: object) -> None:
-        connection.execute(f"SET lock_timeout = {max(1, round(1000 * timeout))}")
-        connection.commit()
-
+    retry_while_locked(engine, timeout)
+    if engine.dialect.name == "sqlite":
+        on_disk_at_commit(engine)
     return engine
-
-
-def _prepare_sqlite(connection: Any, _: object) -> None:
-    # Transactions begin when we say so, and are on disk, journal and folder too, when
-    # they end.
-    connection.isolation_level = None
-    connection.execute("PRAGMA synchronous = EXTRA")
-
-
-def _begin_sqlite(connection: Connection) -> None:
-    writes = connection.get_execution_options().get("dpmcmc_writes")
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
 def _make_tables(connection: Connection) -> None:
@@ -261,6 +204,6 @@ def _make_file(path: Path, timeout: float) -> None:
         with engine.begin() as connection:
             _make_tables(connection)
         engine.dispose()
-        # Whoever comes second finds the first one's file.
+        # A process that comes second finds the file of the first.
         with contextlib.suppress(FileExistsError):
             os.link(new, path)

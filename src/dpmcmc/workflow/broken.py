@@ -44,7 +44,7 @@ def broken_off(out: str | Path, *, ledger: str | None = None) -> str:
                 lambda _: None,
                 opened,
                 job.dataset,
-                spender=job.spender or "",
+                analyst=job.analyst or "",
                 purpose=job.purpose,
                 only=job.only,
             )

@@ -7,19 +7,18 @@ with the parts that its folder kept, and never makes again what was charged.
 """
 
 import json
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from operator import or_
 from typing import Any, NamedTuple
 
 import numpy as np
 from dp_accounting.dp_event import DpEvent
 
-from dpmcmc.accounting.registry import flatten
 from dpmcmc.custody import Arrays
 from dpmcmc.files import FileError, RunFolder
-from dpmcmc.ledger import Ledger, Overview, Reservation
-from dpmcmc.ledger.accounts import within
-from dpmcmc.ledger.codec import JSON, canonical, decode, encode
+from dpmcmc.ledger import Ledger, Overview, Reservation, Tally, tally_of
+from dpmcmc.ledger.codec import canonical, decode, encode
 from dpmcmc.posterior.statement import Statement
 
 __all__ = [
@@ -28,7 +27,6 @@ __all__ = [
     "LedgerCustody",
     "Question",
     "charged_in_folder",
-    "charged_in_ledger",
 ]
 
 
@@ -72,12 +70,12 @@ class FolderCustody:
 
     def __init__(self, folder: RunFolder, ask: Ask) -> None:
         self._folder, self._ask = folder, ask
-        self._totals: list[Counter[DpEvent]] = []
+        self._totals: list[Tally] = []
         before = self._charged_before()
         self._charged = set(before)
-        self._leaves: Counter[DpEvent] = Counter()
+        self._tally = Tally()
         for event in before.values():
-            self._leaves += _leaves(event)
+            self._tally = self._tally.plus(tally_of(event))
 
     def reserve(self, totals: Sequence[DpEvent], statement: Statement) -> None:
         """Ask; or, for a run that was broken off, see that it is still the same."""
@@ -93,7 +91,7 @@ class FolderCustody:
                 "version of dpmcmc: the run would not cost what it was to cost. Begin "
                 "another run, in another folder."
             )
-        self._totals = [_leaves(total) for total in now]
+        self._totals = [tally_of(total) for total in totals]
 
     def charge(self, part: str, event: DpEvent) -> None:
         """Charge a part, once in the life of a run.
@@ -110,8 +108,8 @@ class FolderCustody:
                 f"{part!r}, which is paid for and lost; what came after cannot be made "
                 "without it. Begin another run, in another folder."
             )
-        together = self._leaves + _leaves(encode(event))
-        if not any(within(together, total) for total in self._totals):
+        together = self._tally.plus(tally_of(event))
+        if not any(together.within(total) for total in self._totals):
             raise FileError(
                 f"the run in {self._folder.path} would release more than was set aside "
                 f"for it, with its part {part!r}: it was begun with other settings. "
@@ -119,7 +117,7 @@ class FolderCustody:
             )
         self._pay(part, event)
         self._charged.add(part)
-        self._leaves = together
+        self._tally = together
 
     def is_charged(self, part: str) -> bool:
         """Whether a part was ever charged."""
@@ -154,7 +152,7 @@ class FolderCustody:
         """Hold the cost of the whole run, and return what is to be noted of it."""
         return {}
 
-    def _charged_before(self) -> Mapping[str, JSON]:
+    def _charged_before(self) -> Mapping[str, DpEvent]:
         """The parts that were charged before this process, and what for."""
         return charged_in_folder(self._folder)
 
@@ -170,7 +168,7 @@ class LedgerCustody(FolderCustody):
     ----------
     folder, ask
         As above.
-    ledger, dataset, spender, purpose, only
+    ledger, dataset, analyst, purpose, only
         Where to reserve, and for whom and what; as in `Ledger.reserve`.
 
     Raises
@@ -186,12 +184,12 @@ class LedgerCustody(FolderCustody):
         ledger: Ledger,
         dataset: str,
         *,
-        spender: str,
+        analyst: str,
         purpose: str,
         only: bool,
     ) -> None:
         self._ledger, self._dataset = ledger, dataset
-        self._spender, self._purpose, self._only = spender, purpose, only
+        self._analyst, self._purpose, self._only = analyst, purpose, only
         self._run: str | None = folder.facts.get("run")
         self._reservation: Reservation | None = None
         super().__init__(folder, ask)
@@ -214,8 +212,7 @@ class LedgerCustody(FolderCustody):
         """See that the ledger would hold the run, before anyone is asked."""
         share = self._ledger.quote(
             self._dataset,
-            totals,
-            spender=self._spender,
+            _covering(totals),
             only=self._only,
             claims=(statement.epsilon, statement.delta),
         )
@@ -227,8 +224,8 @@ class LedgerCustody(FolderCustody):
     ) -> dict[str, Any]:
         self._reservation = self._ledger.reserve(
             self._dataset,
-            totals,
-            spender=self._spender,
+            _covering(totals),
+            analyst=self._analyst,
             purpose=self._purpose,
             only=self._only,
             claims=(statement.epsilon, statement.delta),
@@ -244,14 +241,14 @@ class LedgerCustody(FolderCustody):
         """
         assert self._run is not None
         if self._reservation is None:
-            self._reservation = self._ledger.resume(self._run, self._spender)
+            self._reservation = self._ledger.resume(self._run, self._analyst)
         return self._reservation
 
     def _pay(self, part: str, event: DpEvent) -> None:
         self._open().charge(event, part)
 
-    def _charged_before(self) -> Mapping[str, JSON]:
-        return charged_in_ledger(self._ledger, self._dataset, self._run)
+    def _charged_before(self) -> Mapping[str, DpEvent]:
+        return {} if self._run is None else dict(self._ledger.charges(self._run))
 
     def _require_charged(self) -> None:
         """Refuse a ledger that knows less than the folder."""
@@ -265,30 +262,26 @@ class LedgerCustody(FolderCustody):
                 )
 
 
-def charged_in_folder(folder: RunFolder) -> dict[str, JSON]:
+def charged_in_folder(folder: RunFolder) -> dict[str, DpEvent]:
     """The parts of a run without a ledger that were begun, and what for."""
     begun = [part for part in folder.parts() if part.startswith(_BEGUN)]
     return {part.removeprefix(_BEGUN): _event_of(folder, part) for part in begun}
 
 
-def charged_in_ledger(ledger: Ledger, dataset: str, run: str | None) -> dict[str, JSON]:
-    """The parts of a run that a ledger was charged for, and what for."""
-    entries = ledger.entries(dataset)
-    mine = (one for one in entries if one.run == run and one.kind == "charge")
-    return {one.values["part"]: one.values["event"] for one in mine}
-
-
-def _event_of(folder: RunFolder, begun: str) -> JSON:
+def _event_of(folder: RunFolder, begun: str) -> DpEvent:
     kept = folder.read(begun)
     if "event" not in kept:
         raise FileError(
             f"{folder.path} was begun with another version of dpmcmc, which did not "
             "write down what it charged. Begin another run, in another folder."
         )
-    event: JSON = json.loads(str(kept["event"]))
-    return event
+    return decode(json.loads(str(kept["event"])))
 
 
-def _leaves(event: JSON) -> Counter[DpEvent]:
-    """The single events of one that was written down."""
-    return flatten(decode(event))
+def _covering(totals: Sequence[DpEvent]) -> DpEvent:
+    """One event that covers each way that the run may go."""
+    if len(totals) == 1:
+        return totals[0]
+    tallies = [tally_of(total) for total in totals]
+    counts = reduce(or_, (tally.counts for tally in tallies))
+    return Tally(max(tally.square for tally in tallies), counts).event()

@@ -40,9 +40,9 @@ class Job:
     clip, steps, scale, batch, chains, tempering, start, warmup, precision, chunk
         As in `sample`; ``scale`` is that of an adaptive random walk, and ``batch``
         that of a `MinibatchBarker`. If none is given, the run chooses for itself.
-    ledger, dataset, spender, purpose, only
+    ledger, dataset, analyst, purpose, only
         The ledger that is charged, if there is one, and in whose name; as in
-        `Ledger.reserve`. A ledger with one data set needs no ``dataset``; the spender
+        `Ledger.reserve`. A ledger with one data set needs no ``dataset``; the analyst
         is the user of the operating system unless given.
     """
 
@@ -65,7 +65,7 @@ class Job:
     chunk: int | None = None
     ledger: str | None = None
     dataset: str | None = None
-    spender: str | None = None
+    analyst: str | None = None
     purpose: str = ""
     only: bool = False
 
@@ -81,17 +81,17 @@ class Job:
 
 
 def settled(job: Job) -> Job:
-    """The same job, in any working folder: with whole paths and a spender."""
-    spender, ledger = job.spender, job.ledger
+    """The same job, in any working folder: with whole paths and an analyst."""
+    analyst, ledger = job.analyst, job.ledger
     if ledger is not None:
-        spender = getpass.getuser() if spender is None else spender
+        analyst = getpass.getuser() if analyst is None else analyst
         ledger = ledger if "://" in ledger else _whole(ledger)
     return replace(
         job,
         model=_whole(job.model),
         data=_whole(job.data),
         ledger=ledger,
-        spender=spender,
+        analyst=analyst,
     )
 
 

@@ -12,7 +12,6 @@ from dpmcmc import sampler
 from dpmcmc.errors import InputError
 from dpmcmc.files import FileError, RunFolder
 from dpmcmc.ledger import Ledger, Overview
-from dpmcmc.ledger.codec import decode
 from dpmcmc.model.labels import with_levels
 from dpmcmc.model.model import Model
 from dpmcmc.posterior.posterior import Posterior
@@ -22,7 +21,6 @@ from dpmcmc.workflow.custody import (
     FolderCustody,
     LedgerCustody,
     charged_in_folder,
-    charged_in_ledger,
 )
 from dpmcmc.workflow.job import Job, facts_of, job_of, named, open_ledger, settled
 from dpmcmc.workflow.study import LoadedStudy, Study, load_study
@@ -90,7 +88,7 @@ def resume(
     model: str | None = None,
     data: str | None = None,
     ledger: str | None = None,
-    spender: str | None = None,
+    analyst: str | None = None,
 ) -> Outcome:
     """Go on with a job that was broken off, from what its folder kept.
 
@@ -103,11 +101,11 @@ def resume(
     model, data, ledger
         Where they are now, if they were moved or if the URL of the ledger has a
         password, which a folder never keeps. Nothing else can be changed.
-    spender
+    analyst
         Who goes on, if it is another.
     """
     with RunFolder.open(out, write=True) as folder:
-        moved = {"model": model, "data": data, "ledger": ledger, "spender": spender}
+        moved = {"model": model, "data": data, "ledger": ledger, "analyst": analyst}
         job = settled(job_of(folder, **moved))
         loaded = load_study(job.model)
         if loaded.digest != folder.facts["model"]:
@@ -214,7 +212,7 @@ def _custody(
         ask,
         ledger,
         _dataset(job),
-        spender=_spender(job),
+        analyst=_analyst(job),
         purpose=job.purpose,
         only=job.only,
     )
@@ -225,9 +223,9 @@ def _dataset(job: Job) -> str:
     return job.dataset
 
 
-def _spender(job: Job) -> str:
-    assert job.spender is not None
-    return job.spender
+def _analyst(job: Job) -> str:
+    assert job.analyst is not None
+    return job.analyst
 
 
 def _report(
@@ -243,7 +241,7 @@ def _report(
         "Data set": job.dataset or Path(job.data).name,
         "Records": f"{posterior.statement.records:,}",
         **({"Purpose": job.purpose} if job.purpose else {}),
-        **({"Asked by": job.spender} if job.spender else {}),
+        **({"Asked by": job.analyst} if job.analyst else {}),
     }
     return write_report(
         posterior,
@@ -251,21 +249,17 @@ def _report(
         title=title or job.purpose or None,
         asked=asked,
         budget=None if standing is None else _budget(standing, folder),
-        parts=_parts(job, folder, ledger, posterior.statement.delta),
+        parts=_parts(folder, ledger, posterior.statement.delta),
         rehearsal_text=posterior.settings.get("choice"),
     )
 
 
-def _parts(
-    job: Job, folder: RunFolder, ledger: Ledger | None, delta: float
-) -> tuple[Part, ...]:
+def _parts(folder: RunFolder, ledger: Ledger | None, delta: float) -> tuple[Part, ...]:
     """What each kind of thing that the run released costs by itself."""
+    run = folder.facts.get("run", "")
     if ledger is None:
-        charged = charged_in_folder(folder)
-    else:
-        run = folder.facts.get("run")
-        charged = charged_in_ledger(ledger, _dataset(job), run)
-    return parts_of(((part, decode(event)) for part, event in charged.items()), delta)
+        return parts_of(charged_in_folder(folder).items(), delta)
+    return parts_of(ledger.charges(run), delta)
 
 
 def _budget(standing: Overview, folder: RunFolder) -> Budget:
@@ -280,7 +274,7 @@ def _budget(standing: Overview, folder: RunFolder) -> Budget:
         entries=tuple(
             Entry(
                 one.run,
-                one.spender,
+                one.analyst,
                 one.purpose,
                 None if one.claims is None else one.claims[0],
                 one.state,
