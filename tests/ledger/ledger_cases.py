@@ -7,7 +7,6 @@ from typing import Any
 from dp_accounting.dp_event import (
     ComposedDpEvent,
     DpEvent,
-    GaussianDpEvent,
     SelfComposedDpEvent,
 )
 
@@ -15,7 +14,7 @@ from dpmcmc.accounting import (
     BarkerBit,
     GaussianBarkerBit,
     GaussianBatchSum,
-    LogisticMinibatchBit,
+    GaussianRelease,
     MinibatchBit,
 )
 from dpmcmc.ledger import Ledger, Reservation
@@ -31,9 +30,7 @@ SINGLES: tuple[DpEvent, ...] = (
     GaussianBarkerBit(0.01, RECORDS),
     GaussianBatchSum(20.0, RECORDS, RECORDS),
     SUM,
-    GaussianDpEvent(30.0),
-    LogisticMinibatchBit(100, RECORDS),
-    LogisticMinibatchBit(100, RECORDS, replacement=True),
+    GaussianRelease(0.07),
     MinibatchBit(1000, RECORDS),
     MinibatchBit(1000, RECORDS, replacement=True),
 )

@@ -20,8 +20,7 @@ from ledger_cases import (
     whole_run,
 )
 
-from dpmcmc.accounting import BarkerBit, certify_epsilon
-from dpmcmc.accounting.certify import least_delta
+from dpmcmc.accounting import BarkerBit, certify_delta, certify_epsilon
 from dpmcmc.ledger import Ledger, LedgerError
 
 
@@ -233,10 +232,10 @@ def test_the_ways_of_an_only_run_share_its_delta(sqlite: str) -> None:
         low, high = most, 2 * most
         while high - low > 1:
             middle = (low + high) // 2
-            fits = least_delta(bits(middle), 1.0) <= 1e-6
+            fits = certify_delta(bits(middle), 1.0).delta <= 1e-6
             low, high = (middle, high) if fits else (low, middle)
         other = bits(low, BarkerBit(0.01 * (1 - 1e-9), RECORDS))
-        assert least_delta(other, 1.0) <= 1e-6
+        assert certify_delta(other, 1.0).delta <= 1e-6
         alone = {"only": True, "claims": (1.0, 1e-6)}
         with pytest.raises(LedgerError, match=r"all ways of the run together are pro"):
             reserve(ledger, totals=[bits(low), other], **alone)

@@ -7,7 +7,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from dp_accounting.dp_event import DpEvent, GaussianDpEvent
+from dp_accounting.dp_event import DpEvent
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ledger_cases import SINGLES, bits
@@ -15,15 +15,14 @@ from ledger_cases import SINGLES, bits
 from dpmcmc.accounting import (
     BarkerBit,
     GaussianBatchSum,
-    LogisticMinibatchBit,
+    GaussianRelease,
     MinibatchBit,
-    ZcdpFilter,
     certify_epsilon,
 )
-from dpmcmc.accounting.bounded_range import bounded_range_rho
-from dpmcmc.accounting.logistic_minibatch import logistic_profile
+from dpmcmc.accounting.barker import bounded_range_rho
+from dpmcmc.accounting.curves import ZcdpCurve
 from dpmcmc.accounting.minibatch import drawn_profile
-from dpmcmc.accounting.profiles import Profile, bounded_range_points
+from dpmcmc.accounting.profiles import Profile
 from dpmcmc.ledger import LedgerError
 from dpmcmc.ledger.capacity import Capacity, settle
 from dpmcmc.ledger.divergences import bit_divergence, lattice_divergence
@@ -60,10 +59,12 @@ def test_one_order_loses_little_against_all_orders(
     epsilon: float, delta: float
 ) -> None:
     found = settle(epsilon, delta)
-    # The filter of all orders has nothing left where its fixed slack takes all of δ.
-    if epsilon < 5:
-        every = ZcdpFilter.for_budget(epsilon, delta, slack=1e-15).rho
-        assert 0.97 * every < found.divergence / found.order <= every
+    low, high = 0.0, epsilon
+    for _ in range(60):
+        middle = (low + high) / 2
+        fits = ZcdpCurve(middle).delta(epsilon) <= delta
+        low, high = (middle, high) if fits else (low, middle)
+    assert 0.97 * low < found.divergence / found.order <= low
 
 
 @settings(max_examples=150)
@@ -77,7 +78,8 @@ def test_no_bit_of_a_range_has_more_divergence(
     eta: float, place: float, part: float, order: int
 ) -> None:
     epsilons = eta * np.linspace(0, 1, 97)
-    profile = Profile(epsilons, bounded_range_points(eta, epsilons))
+    deltas = np.expm1((epsilons - eta) / 2) ** 2 / -math.expm1(-eta)
+    profile = Profile(epsilons, deltas)
     found, slack = bit_divergence(profile, order)
     assert slack == 0
     p, q = (1 / (1 + math.exp(-x)) for x in (place + part * eta, place))
@@ -91,8 +93,6 @@ def test_no_bit_of_a_range_has_more_divergence(
 @given(
     st.sampled_from(
         [
-            LogisticMinibatchBit(100, 1000),
-            LogisticMinibatchBit(100, 1000, replacement=True),
             MinibatchBit(1000, 10_000),
             MinibatchBit(1000, 10_000, replacement=True),
         ]
@@ -103,13 +103,9 @@ def test_no_bit_of_a_range_has_more_divergence(
     st.booleans(),
 )
 def test_no_bit_below_a_profile_has_more_divergence(
-    event: DpEvent, place: float, part: float, order: int, turned: bool
+    event: MinibatchBit, place: float, part: float, order: int, turned: bool
 ) -> None:
-    profile = (
-        drawn_profile(event)
-        if isinstance(event, MinibatchBit)
-        else logistic_profile(event)
-    )
+    profile = drawn_profile(event)
     found, slack = bit_divergence(profile, order)
     # The largest p that the profile allows beside this p′.
     lower = 10 ** (-15 * place) / 2
@@ -217,6 +213,6 @@ def test_what_cannot_be_priced_is_refused_with_advice() -> None:
 
 def test_a_gaussian_release_costs_its_closed_form() -> None:
     capacity = settle(1.0, 1e-6)
-    divergence, slack = price(GaussianDpEvent(50.0), capacity)
+    divergence, slack = price(GaussianRelease(2 / 50), capacity)
     assert divergence == pytest.approx(capacity.order * (2 / 50) ** 2 / 2, rel=1e-9)
     assert slack == 0

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from posteriors import NOT_PRIVATE, STATEMENT, made_up
 
 from dpmcmc import InputError, Posterior
-from dpmcmc.accounting import BarkerBit, GaussianDpEvent, certify_epsilon
+from dpmcmc.accounting import BarkerBit, GaussianRelease, certify_epsilon
 from dpmcmc.report import Budget, Entry, Part, parts_of, write_report
 from dpmcmc.report.charts import rank_counts
 from dpmcmc.report.coordinates import coordinates_of, number
@@ -178,7 +178,7 @@ def test_a_chain_that_asks_nothing_is_told_apart(tmp_path: Path) -> None:
 def test_parts_are_priced_by_the_accountants(tmp_path: Path) -> None:
     bit = BarkerBit(clip=0.01, records=1000)
     charges = [
-        ("start", SelfComposedDpEvent(GaussianDpEvent(9.0), 2)),
+        ("start", SelfComposedDpEvent(GaussianRelease(2 / 9), 2)),
         ("chunk-000000", SelfComposedDpEvent(bit, 30)),
         ("chunk-000001", SelfComposedDpEvent(bit, 20)),
         ("other", bit),

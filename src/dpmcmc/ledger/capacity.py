@@ -12,11 +12,11 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from dpmcmc import errors
-from dpmcmc.accounting.renyi import (
-    IMPROVED,
+from dpmcmc.accounting.curves import (
     LARGEST_ORDER,
     Divergence,
     RenyiCurve,
+    improved,
 )
 from dpmcmc.ledger.errors import LedgerError
 
@@ -128,7 +128,7 @@ def settle(epsilon: float, delta: float) -> Capacity:
     def room(order: int) -> float:
         return (epsilon - _conversion(order, left)) * (1 - 1e-9)
 
-    curve = RenyiCurve(Divergence(lambda _: 0.0, LARGEST_ORDER), IMPROVED)
+    curve = RenyiCurve(Divergence(lambda _: 0.0, LARGEST_ORDER), improved)
     order, _ = curve.best(lambda tried: -room(tried) / tried)
     found = Capacity(epsilon, order, room(order), slack * (1 - 1e-9))
     if not found.holds(delta):
@@ -141,6 +141,6 @@ def settle(epsilon: float, delta: float) -> Capacity:
 
 def _conversion(order: int, delta: float) -> float:
     """Return what is added to a divergence of this order to make ε, rounded up."""
-    factor, log_delta = IMPROVED.factor(order), math.log(delta)
+    factor, log_delta = improved(order), math.log(delta)
     rounding = _ROUNDING * (abs(factor) + abs(log_delta) + order - 1)
     return (factor - log_delta + rounding) / (order - 1)

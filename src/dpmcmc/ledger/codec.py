@@ -14,8 +14,7 @@ from dpmcmc.accounting import (
     BarkerBit,
     GaussianBarkerBit,
     GaussianBatchSum,
-    GaussianDpEvent,
-    LogisticMinibatchBit,
+    GaussianRelease,
     MinibatchBit,
 )
 from dpmcmc.errors import InputError
@@ -31,9 +30,9 @@ _KINDS: dict[str, type[DpEvent]] = {
         BarkerBit,
         GaussianBarkerBit,
         GaussianBatchSum,
-        GaussianDpEvent,
-        LogisticMinibatchBit,
+        GaussianRelease,
         MinibatchBit,
+        dp_event.GaussianDpEvent,
     )
 }
 _PLAIN: dict[Any, Callable[[Any], Any]] = {

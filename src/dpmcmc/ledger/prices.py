@@ -13,14 +13,12 @@ from dpmcmc.accounting import (
     BarkerBit,
     GaussianBarkerBit,
     GaussianBatchSum,
-    LogisticMinibatchBit,
     MinibatchBit,
 )
 from dpmcmc.accounting.accountants import SHARPENED, ZCDP
-from dpmcmc.accounting.batch_gaussian import amplified_values
-from dpmcmc.accounting.gaussian import subsampled
+from dpmcmc.accounting.batch_gaussian import batch_sum_part
+from dpmcmc.accounting.curves import Divergence, subsampled
 from dpmcmc.accounting.gaussian_barker import full_data_profile
-from dpmcmc.accounting.logistic_minibatch import logistic_profile
 from dpmcmc.accounting.minibatch import drawn_profile
 from dpmcmc.accounting.profiles import Profile
 from dpmcmc.accounting.registry import (
@@ -28,7 +26,6 @@ from dpmcmc.accounting.registry import (
     require_supported,
     total_slack,
 )
-from dpmcmc.accounting.renyi import Divergence
 from dpmcmc.ledger.capacity import Capacity
 from dpmcmc.ledger.divergences import bit_divergence, lattice_divergence
 from dpmcmc.ledger.errors import LedgerError
@@ -36,7 +33,6 @@ from dpmcmc.ledger.errors import LedgerError
 __all__ = ["offers", "price"]
 
 _UPWARD = 1 + 1e-12
-_LATTICE_SLACK = 2.0**-50
 _MOST_TERMS = 2**12
 """Orders above this are not tried where the bound sums over all smaller ones."""
 
@@ -49,14 +45,11 @@ class Offer(NamedTuple):
     divergence
         The divergence of the ideal event once its tails are cut.
     cut
-        The chance of the tails.
-    reach
-        The largest log ratio at which the bound looks at a bit; infinite if at all.
+        The probability of the tails.
     """
 
     divergence: float
     cut: float = 0.0
-    reach: float = math.inf
 
 
 def price(event: DpEvent, capacity: Capacity) -> tuple[float, float]:
@@ -104,20 +97,14 @@ def offers(event: DpEvent, capacity: Capacity) -> tuple[tuple[float, float], ...
     Guarantee
     ---------
     For each pair, any ordered neighbours, and given all that was released before, there
-    are a law within total variation ``slack`` of what the event releases for one, and a
-    law within ``slack`` times e^−ε of what it releases for the other, whose Rényi
-    divergence of the capacity's order is at most ``divergence``.
+    is a distribution within total variation ``slack`` of what the event releases for
+    one, and one within ``slack`` times e^−ε of what it releases for the other, whose
+    Rényi divergence of the capacity's order is at most ``divergence``.
     """
     require_supported({event: 1})
-    rounding = total_slack({event: 1})
-
-    def slack(offer: Offer) -> float:
-        both = max(offer.cut + rounding, rounding * math.exp(capacity.epsilon))
-        one = offer.cut + rounding * (1 + math.exp(min(offer.reach, 700.0)))
-        return min(both, one)
-
+    rounding = total_slack({event: 1}, capacity.epsilon)
     found = tuple(
-        (offer.divergence * _UPWARD, slack(offer) * _UPWARD)
+        (offer.divergence * _UPWARD, (offer.cut + rounding) * _UPWARD)
         for offer in _offers(event, capacity.order)
         if math.isfinite(offer.divergence)
     )
@@ -152,13 +139,12 @@ def _sharpened(event: DpEvent, order: int) -> Iterable[Offer]:
 
 
 def _bounded(bit: BarkerBit, order: int) -> Iterable[Offer]:
-    reach = bit.log_odds_range
     # The loss itself is never more than the range of the log odds.
-    yield Offer(min(order * ZCDP.piece(bit, 1), reach), reach=reach)
+    yield Offer(min(order * ZCDP.piece(bit, 1), bit.log_odds_range))
 
 
 def _profiled(profile: Profile, order: int) -> Iterable[Offer]:
-    yield Offer(*bit_divergence(profile, order), float(profile.epsilons[-1]))
+    yield Offer(*bit_divergence(profile, order))
 
 
 def _full_data(bit: GaussianBarkerBit, order: int) -> Iterable[Offer]:
@@ -169,14 +155,10 @@ def _minibatch(bit: MinibatchBit, order: int) -> Iterable[Offer]:
     return _profiled(drawn_profile(bit), order)
 
 
-def _logistic(bit: LogisticMinibatchBit, order: int) -> Iterable[Offer]:
-    return _profiled(logistic_profile(bit), order)
-
-
 def _batch_sum(event: GaussianBatchSum, order: int) -> Iterable[Offer]:
-    values, step = amplified_values(event.batch / event.records, event.mu)
-    from_zero = values[len(values) // 2 :: -1] + _LATTICE_SLACK
-    yield Offer(*lattice_divergence(from_zero, step, order))
+    part = batch_sum_part(event)
+    deltas = part.deltas(part.step) * (1 + part.error)
+    yield Offer(*lattice_divergence(deltas, part.step, order))
 
 
 def _batch_sum_by_orders(event: GaussianBatchSum, order: int) -> Iterable[Offer]:
@@ -189,6 +171,5 @@ _OTHERS: dict[type[DpEvent], tuple[Callable[[Any, int], Iterable[Offer]], ...]] 
     BarkerBit: (_bounded,),
     GaussianBarkerBit: (_full_data,),
     GaussianBatchSum: (_batch_sum, _batch_sum_by_orders),
-    LogisticMinibatchBit: (_logistic,),
     MinibatchBit: (_minibatch,),
 }

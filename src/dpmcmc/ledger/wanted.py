@@ -8,7 +8,7 @@ from typing import Any
 
 from dp_accounting.dp_event import DpEvent
 
-from dpmcmc.accounting.certify import least_delta
+from dpmcmc.accounting import certify_delta
 from dpmcmc.ledger.accounts import Account, Prices, within
 from dpmcmc.ledger.capacity import Capacity, Cost
 from dpmcmc.ledger.codec import encode
@@ -110,6 +110,6 @@ def _ways(totals: Sequence[DpEvent]) -> list[DpEvent]:
 
 def _delta(total: DpEvent, epsilon: float) -> float:
     try:
-        return least_delta(total, epsilon)
+        return certify_delta(total, epsilon).delta
     except OverflowError:  # hardly any noise
         return 1.0
