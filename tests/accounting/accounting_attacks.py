@@ -15,11 +15,11 @@ from scipy.special import expit, ndtr
 from dpmcmc.accounting.mixture import POSITIONS, WEIGHTS
 
 
-def bounded_range_profile(eta: float, epsilon: float) -> float:
+def bounded_range_profile(eta: float, epsilon: np.ndarray | float) -> np.ndarray:
     """Return the largest P(S) − e^ε Q(S) over all bits of log-odds range η."""
-    if abs(epsilon) >= eta:
-        return max(0.0, -math.expm1(epsilon))
-    return math.expm1((epsilon - eta) / 2) ** 2 / -math.expm1(-eta)
+    inside = np.expm1((np.clip(epsilon, -eta, eta) - eta) / 2) ** 2 / -math.expm1(-eta)
+    outside = np.maximum(0.0, -np.expm1(epsilon))
+    return np.where(np.abs(epsilon) < eta, inside, outside)
 
 
 def lattice_attack(eta: float, steps: int, cells: int) -> tuple[np.ndarray, np.ndarray]:

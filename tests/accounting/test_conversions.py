@@ -12,14 +12,8 @@ from hypothesis import strategies as st
 from scipy import integrate
 
 from dpmcmc.accounting import GaussianRelease, certify_delta
-from dpmcmc.accounting.curves import (
-    Divergence,
-    GaussianCurve,
-    RenyiCurve,
-    ZcdpCurve,
-    improved,
-    mironov,
-)
+from dpmcmc.accounting.curves import GaussianCurve, ZcdpCurve
+from dpmcmc.accounting.renyi import Divergence, RenyiCurve, improved, mironov
 
 
 @pytest.mark.parametrize("kind", [GaussianDpEvent, lambda m: GaussianRelease(2 / m)])

@@ -31,10 +31,6 @@ GRIDS = {
 }
 
 
-def bounded_range_points(eta, epsilons):
-    return np.array([bounded_range_profile(eta, epsilon) for epsilon in epsilons])
-
-
 def accept(m, v):
     return sum(
         w * ndtr((m - a) / np.sqrt(v)) for a, w in zip(POSITIONS, WEIGHTS, strict=True)
@@ -155,7 +151,7 @@ def test_points_that_are_not_convex_would_be_misread_downstream():
 def test_amplification_without_replacement():
     epsilons = np.array([0.0, 0.5, 1.0])
     profile = without_replacement(
-        Profile(epsilons, bounded_range_points(1.0, epsilons)), 30, 100
+        Profile(epsilons, bounded_range_profile(1.0, epsilons)), 30, 100
     )
     np.testing.assert_allclose(profile.epsilons, np.log(1 + 0.3 * np.expm1(epsilons)))
     assert profile.deltas[1] == pytest.approx(0.3 * bounded_range_profile(1.0, 0.5))
@@ -164,7 +160,7 @@ def test_amplification_without_replacement():
 def test_amplification_with_replacement_counts_copies():
     epsilons = np.linspace(0, 3, 30)
     drawn = with_replacement(
-        lambda copies: bounded_range_points(0.5 * copies, epsilons), epsilons, 5, 8
+        lambda copies: bounded_range_profile(0.5 * copies, epsilons), epsilons, 5, 8
     )
     odds = [math.comb(5, k) * (1 / 8) ** k * (7 / 8) ** (5 - k) for k in range(6)]
     for place in (0, 7, 20):

@@ -20,17 +20,12 @@ from dpmcmc.accounting.accountants import BLOCKS, PAPER, ZCDP
 from dpmcmc.accounting.barker import bounded_range_blocks, bounded_range_rho
 from dpmcmc.accounting.bit_profile import BitGrid
 from dpmcmc.accounting.blocks import chain_parts
-from dpmcmc.accounting.curves import (
-    Divergence,
-    RenyiCurve,
-    ZcdpCurve,
-    mironov,
-    subsampled,
-)
+from dpmcmc.accounting.curves import ZcdpCurve
 from dpmcmc.accounting.losses import LossCurve, compose
 from dpmcmc.accounting.minibatch import sharpened_minibatch
 from dpmcmc.accounting.mixture import POSITIONS, WEIGHTS, Mixture
 from dpmcmc.accounting.paper import paper_minibatch
+from dpmcmc.accounting.renyi import Divergence, RenyiCurve, mironov, subsampled
 
 RECORDS = 10**6
 

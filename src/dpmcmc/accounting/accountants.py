@@ -2,16 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The accountants, in the order in which tables show them."""
 
-from dpmcmc.accounting.curves import (
-    Divergence,
-    GaussianCurve,
-    ZcdpCurve,
-    improved,
-    mironov,
-    summed,
-)
+from dpmcmc.accounting.curves import GaussianCurve, ZcdpCurve
 from dpmcmc.accounting.losses import Part, compose
 from dpmcmc.accounting.registry import Accountant
+from dpmcmc.accounting.renyi import Divergence, improved, mironov, summed
 
 __all__ = ["BLOCKS", "GAUSSIAN", "PAPER", "SHARPENED", "ZCDP"]
 

@@ -66,7 +66,12 @@ class BarkerBit(Event):
         return log_odds_range(self.clip, self.records)
 
     def slack(self, epsilon: float) -> float:
-        """What finite arithmetic may add to the δ of this ε."""
+        """What finite arithmetic may add to the δ of this ε.
+
+        Guarantee
+        ---------
+        As `bit_slack`, for bits of neighbours: their log odds differ by at most η.
+        """
         return bit_slack(BIT_SLACK, epsilon, self.log_odds_range)
 
 
@@ -121,7 +126,7 @@ def bounded_range_blocks(eta: float, longest: int, cells: int) -> Blocks:
     Guarantee
     ---------
     Value k at ε is at least the largest P(S) − e^ε Q(S) over all adaptive plays of k
-    bits, up to a relative error of k times ``BIT_ERROR``.
+    bits, up to a relative error of k times ``error``.
     """
     # Rounded up, so that the lattice's own range is never below η.
     step = math.nextafter(eta / cells, math.inf)
@@ -131,7 +136,9 @@ def bounded_range_blocks(eta: float, longest: int, cells: int) -> Blocks:
         far = _STANDARD_DEVIATIONS * math.sqrt(k) / 2 + k * eta / 8 + 2
         half = min(k * cells, math.ceil(far * cells))
         values.append(_advance(values[-1], step, cells, half))
-    return Blocks(step, tuple(values))
+    # Where a narrow cell rounds, the best question is found less exactly.
+    error = 2.0**-47 * (1 - cells / math.expm1(-eta))
+    return Blocks(step, tuple(values), error)
 
 
 def _advance(values: Array, step: float, cells: int, half: int) -> Array:
@@ -154,8 +161,8 @@ def _advance(values: Array, step: float, cells: int, half: int) -> Array:
         j = np.arange(low.start, low.stop)[:, None]
         left = (j - cells) * step
         with np.errstate(divide="ignore", invalid="ignore"):
-            curvature = (rise - shrink * fall) / width
-            gain = above - below + (rise - fall) / width
+            curvature = np.maximum((rise - shrink * fall) / width, 0.0)
+            gain = np.maximum(above - below + (rise - fall) / width, 0.0)
             y = 1 - np.sqrt(np.exp(left) * gain / curvature)
         y = np.fmin(np.fmax(y, 0.0), width)  # what is not a number becomes 0
         along = y / width

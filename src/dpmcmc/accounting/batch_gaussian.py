@@ -130,7 +130,7 @@ def batch_sum_deltas(drawn: float, mu: float, reach: float, step: float) -> Arra
     Guarantee
     ---------
     Each value is at least the largest P(S) − e^ε Q(S) over ordered neighbours, up to
-    a relative error of 2⁻⁵⁰.
+    a relative error of 2⁻⁴⁰.
     """
     epsilons = step * np.arange(math.ceil(reach / step) + 1)
     # Rounded down, which only raises δ.

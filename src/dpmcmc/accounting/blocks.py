@@ -26,10 +26,7 @@ __all__ = ["Blocks", "both_sides", "chain_parts", "fineness", "lens", "require_n
 
 Array = NDArray[np.float64]
 
-BIT_ERROR = 2.0**-40
-"""Relative error that one bit may add to the values: far above float64's."""
-
-_LENS_ROUNDING = 16 * 2.0**-53
+_ROUNDING = 16 * 2.0**-53
 _STANDARD_DEVIATIONS = 8.5
 _RARE = 1e-13
 _MOST_POINTS = 6000
@@ -45,10 +42,13 @@ class Blocks:
         The distance h of lattice points.
     values
         Entry k holds δ at ε = 0, h, 2h, … for k bits; entry 0 is of no bit.
+    error
+        Relative error that each bit may have added to the values.
     """
 
     step: float
     values: tuple[Array, ...]
+    error: float
 
 
 def fineness(count: int) -> tuple[int, int]:
@@ -87,7 +87,7 @@ def chain_parts(blocks: Blocks, count: int) -> list[Part]:
             blocks.step,
             (len(blocks.values[length]) - 1) * blocks.step,
             times,
-            (length + 1) * BIT_ERROR,
+            (length + 1) * blocks.error,
         )
         for length, times in ((longest, whole), (rest, 1))
         if length and times
@@ -125,7 +125,7 @@ def lens(profile: Profile, longest: int, cells: int) -> Blocks:
     Guarantee
     ---------
     Value k at ε is at least the largest P(S) − e^ε Q(S) over all adaptive plays of k
-    bits, up to a relative error of k times ``BIT_ERROR``.
+    bits, up to a relative error of k times ``error``.
     """
     lower, gap = profile.corners()
     span = 4 * math.atanh(min(profile.deltas[0], 0.999))
@@ -151,8 +151,8 @@ def lens(profile: Profile, longest: int, cells: int) -> Blocks:
             for shift, weight in corner.taps:
                 value += weight * wide[left + shift :][: half + 1][::-1]
             best = np.maximum(best, value)
-        values.append(best + _LENS_ROUNDING)
-    return Blocks(step, tuple(values))
+        values.append(best + _ROUNDING)
+    return Blocks(step, tuple(values), _ROUNDING)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,6 @@ from dpmcmc.accounting.blocks import (
     require_narrow,
 )
 from dpmcmc.accounting.cache import cached_profile
-from dpmcmc.accounting.curves import Divergence
 from dpmcmc.accounting.losses import Part
 from dpmcmc.accounting.mixture import (
     POSITIONS,
@@ -36,6 +35,7 @@ from dpmcmc.accounting.mixture import (
 from dpmcmc.accounting.paper import paper_full_data
 from dpmcmc.accounting.profiles import Profile
 from dpmcmc.accounting.registry import Event, bit_slack
+from dpmcmc.accounting.renyi import Divergence
 from dpmcmc.arithmetic import log_odds_range
 
 __all__ = ["GaussianBarkerBit", "full_data_profile"]
@@ -87,8 +87,10 @@ class GaussianBarkerBit(Event):
     def slack(self, epsilon: float) -> float:
         """What finite arithmetic may add to the δ of this ε.
 
-        The bit is computed from Δ + N(0, C), whose loss exceeds 9μ + μ²/2 with
-        probability Φ(−9).
+        Guarantee
+        ---------
+        As `bit_slack`, for bits of neighbours. They are made of Δ + N(0, C), whose
+        loss exceeds 9μ + μ²/2 with probability Φ(−9).
         """
         mu = self.shift / math.sqrt(self.variance)
         distance = gaussian_bit_distance(len(self.positions))

@@ -7,6 +7,7 @@ same δ. This μ is nearly proportional to the scale of the release, so that few
 find the scale at which the budget is spent.
 """
 
+import contextlib
 import itertools
 import math
 from collections.abc import Callable
@@ -21,8 +22,6 @@ from dpmcmc.accounting.registry import Event, NotApplicableError, Released, flat
 __all__ = ["largest", "largest_clip", "least_noise", "most_steps"]
 
 _CLOSE = 1e-4
-_MARGIN = 3e-5
-_LEAST_POWER = 0.1
 _MOST_STEPS = 2**29
 _LEAP, _FURTHEST = 16.0, 1e12
 
@@ -61,7 +60,19 @@ def largest(
     """
     epsilon = errors.require_positive("epsilon", epsilon, "Give the budget's ε.")
     delta = errors.require_probability("delta", delta, "1e-6 is a common choice.")
-    return _bracket(event_of, epsilon, delta, guess)[0]
+    low, high = _bracket(event_of, epsilon, delta, guess)
+    if low == 0:
+        raise errors.InputError(
+            f"the budget is epsilon = {epsilon!r}, delta = {delta!r}; no scale of the "
+            "release fits it: finite arithmetic, or what else is released, costs more. "
+            "Take a larger delta, fewer steps, or fewer other releases."
+        )
+    if high == math.inf:
+        raise errors.InputError(
+            f"the budget is epsilon = {epsilon!r}, delta = {delta!r}; every scale of "
+            "the release fits it. Let event_of cost more at a larger scale."
+        )
+    return low
 
 
 def _bracket(
@@ -70,78 +81,51 @@ def _bracket(
     delta: float,
     guess: float | None,
 ) -> tuple[float, float]:
-    """Return a scale that fits and one, larger by at most 10⁻⁴, that does not."""
+    """Return a scale that fits, or 0, and one just above that does not, or inf."""
     wanted = GaussianCurve.within(epsilon, delta).mu
-    scale = start = _start(event_of, wanted) if guess is None else guess
-    low, high = 0.0, math.inf
-    for trial in itertools.count():
+
+    def nearly(scale: float) -> float:
+        # zCDP with ρ is nearly normal noise with ρ = μ²/2.
+        leaves = flatten(event_of(scale)).items()
+        return math.sqrt(2 * math.fsum(ZCDP.piece(e, count) for e, count in leaves))
+
+    def exactly(scale: float) -> float:
         cost = certify_delta(event_of(scale), epsilon).delta
-        low, high = (scale, high) if cost <= delta else (low, scale)
-        if high <= low * (1 + _CLOSE):
-            return low, high
-        if not start / _FURTHEST < scale < start * _FURTHEST:
-            raise errors.InputError(_nowhere(epsilon, delta, fits=low > 0))
-        spent = GaussianCurve.within(epsilon, cost).mu
-        aim = scale * min(max(wanted / spent, 1 / _LEAP), _LEAP)
-        # Just below, to be sure; then just above, to know that it is the largest.
-        aim *= 1 + _MARGIN if low >= aim * (1 - 2 * _MARGIN) else 1 - _MARGIN
+        return GaussianCurve.within(epsilon, cost).mu
+
+    start = 1.0 if guess is None else guess
+    if guess is None and ZCDP.supports(flatten(event_of(start))):
+        with contextlib.suppress(NotApplicableError, OverflowError):
+            start = _search(nearly, wanted, start, 10 * _CLOSE)[0] or start
+    return _search(exactly, wanted, start, _CLOSE)
+
+
+def _search(
+    size_of: Callable[[float], float], wanted: float, start: float, close: float
+) -> tuple[float, float]:
+    """Return a scale of a size below the wanted, and one at most ``close`` above."""
+    low, high, scale = 0.0, math.inf, start
+    for trial in itertools.count():
+        size = size_of(scale)
+        low, high = (scale, high) if size < wanted else (low, scale)
+        if high <= low * (1 + close) or not 1 / _FURTHEST < scale / start < _FURTHEST:
+            break
+        # Sizes are nearly proportional to scales. Aim just below, to be sure; then
+        # just above, to know that it is the largest.
+        aim = scale * min(max(wanted / max(size, 1e-300), 1 / _LEAP), _LEAP)
+        aim *= 1 + close / 3 if low >= aim * (1 - close / 2) else 1 - close / 3
         if low == 0 or high == math.inf:
-            if trial > 2:
-                aim = low * _LEAP or high / _LEAP
+            aim = (low * _LEAP or high / _LEAP) if trial > 2 else aim
         elif not low < aim < high or trial % 8 == 7:
             aim = math.sqrt(low * high)
         scale = aim
-    raise AssertionError  # pragma: no cover - the loop returns or raises
-
-
-def _nowhere(epsilon: float, delta: float, *, fits: bool) -> str:
-    budget = f"the budget is epsilon = {epsilon!r}, delta = {delta!r}; "
-    if fits:
-        return budget + (
-            "every scale of the release fits it. Let event_of return events that cost "
-            "more at a larger scale."
-        )
-    return budget + (
-        "no scale of the release fits it: finite arithmetic, or what else is released, "
-        "costs more. Take a larger delta, fewer steps, or fewer other releases."
-    )
-
-
-def _start(event_of: Callable[[float], Released], wanted: float) -> float:
-    """Find a start in closed form: zCDP with ρ is about normal noise with μ²/2."""
-    scale, power, last = 1.0, 1.0, None
-    for _ in range(8):
-        leaves = flatten(event_of(scale))
-        if not leaves or not ZCDP.supports(leaves):
-            break
-        try:
-            rho = math.fsum(ZCDP.piece(e, count) for e, count in leaves.items())
-        except NotApplicableError:
-            break
-        gap = math.log(wanted / math.sqrt(2 * rho))
-        if last is not None:
-            # μ grows like a power of the scale, as the last two trials say.
-            power = (last[1] - gap) / math.log(scale / last[0])
-        if abs(gap) < _CLOSE or power < _LEAST_POWER:
-            break
-        last = scale, gap
-        scale *= math.exp(min(max(gap / power, -14.0), 14.0))
-    return scale
+    return low, high
 
 
 def most_steps(
     bit: Event, epsilon: float, delta: float, other: Released | None = None
 ) -> int:
-    """Return the most repetitions of an event whose certified cost fits a budget.
-
-    Parameters
-    ----------
-    bit
-        The event of one step.
-    epsilon, delta
-        The budget.
-    other
-        What else is released from the same records within this budget.
+    """Return the most repetitions of an event that fit a budget beside ``other``.
 
     Returns
     -------
@@ -156,20 +140,19 @@ def most_steps(
     epsilon = errors.require_positive("epsilon", epsilon, "Give the budget's ε.")
     delta = errors.require_probability("delta", delta, "1e-6 is a common choice.")
 
-    def released(steps: int) -> Released:
-        return _together(bit, steps, other)
-
     def fits(steps: int) -> bool:
-        return certify_delta(released(steps), epsilon).delta <= delta
+        return certify_delta(_together(bit, steps, other), epsilon).delta <= delta
 
     if not fits(1):
         return 0
     if fits(_MOST_STEPS):
         return _MOST_STEPS
+
     # Costs grow with the root of the steps.
-    low, high = _bracket(
-        lambda root: released(max(1, math.floor(root**2))), epsilon, delta, None
-    )
+    def of_root(root: float) -> Released:
+        return _together(bit, max(1, math.floor(root**2)), other)
+
+    low, high = _bracket(of_root, epsilon, delta, None)
     fitting, above = max(1, math.floor(low**2)), math.ceil(high**2)
     while above - fitting > 1:
         middle = (fitting + above) // 2
@@ -184,23 +167,7 @@ def largest_clip(
     delta: float,
     other: Released | None = None,
 ) -> float:
-    """Return the widest clip with which a number of steps fits a budget.
-
-    Parameters
-    ----------
-    bit
-        Returns the event of one step for a clip.
-    steps
-        The number of steps.
-    epsilon, delta
-        The budget.
-    other
-        What else is released from the same records within this budget.
-
-    Returns
-    -------
-    float
-        The clip, rounded down by at most one part in ten thousand.
+    """Return the widest clip with which steps fit a budget beside ``other``.
 
     Guarantee
     ---------
@@ -214,25 +181,12 @@ def largest_clip(
 def least_noise(
     steps: int, batch: int, records: int, epsilon: float, delta: float
 ) -> float:
-    """Return the least noise with which a number of noisy sums fits a budget.
-
-    Parameters
-    ----------
-    steps
-        How many sums are released.
-    batch, records
-        How many records of how many make a batch.
-    epsilon, delta
-        The budget.
-
-    Returns
-    -------
-    float
-        The noise multiplier, rounded up by at most one part in ten thousand.
+    """Return the least noise multiplier with which noisy sums fit a budget.
 
     Guarantee
     ---------
-    That many sums with the returned multiplier are (ε, δ)-differentially private.
+    That many sums over batches, with the returned multiplier, are
+    (ε, δ)-differentially private.
     """
     steps = errors.require_count("steps", steps, "Give the number of noisy sums.")
 

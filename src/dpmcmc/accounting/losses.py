@@ -140,102 +140,91 @@ def compose(pieces: Sequence[Sequence[Part]]) -> LossCurve:
     step = min(part.step for part in parts)
     step = max(step, *(part.reach / _MOST_POINTS for part in parts))
     while True:
-        total = _Total([(p.deltas(step), p.count) for p in parts], step)
-        if total.mean > _LARGEST_MEAN:
-            raise NotApplicableError(
-                f"the privacy loss is {total.mean:.3g} on average, for which e^loss is "
-                "beyond float64. Take a smaller clip, more noise or fewer steps."
-            )
+        total = _Total(parts, step)
         low, high = total.window()
         if high - low < _MOST_POINTS:
             break
         step *= 2
-    masses, rounding = total.convolved(_fast_length(high - low))
-    # Place i of the circle holds loss i·h, the negative ones at its end.
-    tilted = masses[: len(masses) + low]
+    tilted, rounding = total.convolved(_fast_length(high - low))
+    # Place i of the circle holds loss i·h, and its end the negative ones.
+    tilted = tilted[: len(tilted) + low]
     losses = step * np.arange(len(tilted), dtype=np.float64)
     log_mass = total.log_moment(total.tilt)
-    counts = sum(part.count for part in parts)
-    errors = math.fsum(part.count * part.error for part in parts)
+    errors = math.fsum(part.count * (part.error + 2.0**-40) for part in parts)
     return LossCurve(
         losses,
         np.maximum(tilted, 0.0) * np.exp(log_mass - total.tilt * losses),
-        total.infinite(),
+        total.infinite,
         total.tilt,
         math.log(rounding + 2 * _TAIL) + log_mass,
-        math.exp(errors) * (1 + 2.0**-30 + counts * 2.0**-44),
+        math.exp(errors) * (1 + 2.0**-30),
     )
 
 
 class _Total:
     """A sum of independent losses, and the tilt at which it is convolved."""
 
-    def __init__(self, profiles: list[tuple[Array, int]], step: float) -> None:
-        self._profiles, self._step = profiles, step
+    def __init__(self, parts: Sequence[Part], step: float) -> None:
+        self._step = step
         self._terms = []
-        self.mean = variance = 0.0
-        for deltas, count in profiles:
+        mean = variance = log_finite = 0.0
+        for part in parts:
+            deltas = part.deltas(step)
             masses = loss_masses(deltas, step)
-            losses = step * np.arange(1 - len(deltas), len(deltas))
-            self._terms.append((losses, masses, count))
-            self.mean += count * float(masses @ losses)
-            variance += count * float(masses @ losses**2)
+            places = np.arange(1 - len(deltas), len(deltas))[masses > 0]
+            losses, masses = step * places, masses[masses > 0]
+            self._terms.append((places, losses, masses, part.count))
+            mean += part.count * float(masses @ losses)
+            variance += part.count * float(masses @ losses**2)
+            log_finite += part.count * math.log1p(-min(float(deltas[-1]), 1 - _UNIT))
+        if mean > _LARGEST_MEAN:
+            raise NotApplicableError(
+                f"the privacy loss is {mean:.3g} on average, for which e^loss is "
+                "beyond float64. Take a smaller clip, more noise or fewer steps."
+            )
+        self.infinite = abs(math.expm1(log_finite))
         self._scale = math.sqrt(variance) + step
-        # Losses of four standard deviations: δ of about 10⁻⁵, and any will do.
-        aim = self.mean + 4 * self._scale
+        # Four standard deviations above the mean, δ is about 10⁻⁵; any aim is valid.
+        aim = mean + 4 * self._scale
         tilts = [k / self._scale for k in range(5)]
         self.tilt = min(tilts, key=lambda t: self.log_moment(t) - t * aim)
 
     def log_moment(self, tilt: float) -> float:
         """Return log E[e^(tilt · loss)] over finite losses."""
         total = 0.0
-        for losses, masses, count in self._terms:
-            most = abs(tilt) * float(losses[-1])
-            weighed = masses @ np.exp(tilt * losses - most)
-            total += count * (most + math.log(max(float(weighed), 1e-300)))
+        for _, losses, masses, count in self._terms:
+            most = max(tilt * losses[0], tilt * losses[-1])
+            total += count * (most + math.log(masses @ np.exp(tilt * losses - most)))
         return total
 
-    def infinite(self) -> float:
-        """Return the probability that any loss is infinite."""
-        never = [min(float(deltas[-1]), 1 - _UNIT) for deltas, _ in self._profiles]
-        logs = [
-            count * math.log1p(-p)
-            for p, (_, count) in zip(never, self._profiles, strict=True)
-        ]
-        return -math.expm1(math.fsum(logs))
-
     def window(self) -> tuple[int, int]:
-        """Return lattice points between which all but ``_TAIL`` of each tail lies.
+        """Return lattice points, with 0 between them, for the sum to lie between.
 
-        Chernoff's bound for the tilted sum; 0 is kept inside.
+        Guarantee
+        ---------
+        The tilted sum is beyond either of them with probability at most ``_TAIL``, by
+        Chernoff's bound.
         """
         base, spare = self.log_moment(self.tilt), -math.log(_TAIL)
         moves = [k / self._scale for k in (0.5, 1, 2, 4, 8)]
-        up = [(self.log_moment(self.tilt + t) - base + spare) / t for t in moves]
-        down = [(base - self.log_moment(self.tilt - t) - spare) / t for t in moves]
-        low, high = max(down), min(up)
-        return (
-            math.floor(min(low, 0.0) / self._step) - 1,
-            math.ceil(max(high, 0.0) / self._step) + 1,
-        )
+        up = min((self.log_moment(self.tilt + t) - base + spare) / t for t in moves)
+        down = max((base - self.log_moment(self.tilt - t) - spare) / t for t in moves)
+        low, high = min(down, 0.0) / self._step, max(up, 0.0) / self._step
+        return math.floor(low) - 1, math.ceil(high) + 1
 
     def convolved(self, points: int) -> tuple[Array, float]:
         """Return the tilted masses modulo ``points``, and a bound on their errors.
 
-        Each output of a transform of n masses is off by at most 16 u log₂ n times
-        their sum, which is 1; products and powers add less than 8u for each factor.
-        A power multiplies the error of a frequency by its size to the power less 1.
-        The sum of n errors is at most √n times their Euclidean length, and the
-        inverse transform divides that length by √n.
+        Guarantee
+        ---------
+        The sizes of all rounding errors sum to at most the second number.
         """
         product = np.ones(points // 2 + 1, dtype=np.complex128)
         sizes = np.ones(points // 2 + 1)
         counts = 0
-        for losses, masses, count in self._terms:
+        for places, losses, masses, count in self._terms:
             weights = masses * np.exp(self.tilt * (losses - losses[-1]))
-            half = len(losses) // 2
-            places = np.arange(-half, half + 1) % points
-            folded = np.bincount(places, weights / np.sum(weights), points)
+            folded = np.bincount(places % points, weights / np.sum(weights), points)
             spectrum = np.fft.rfft(folded)
             product *= spectrum**count
             sizes *= np.minimum(np.abs(spectrum), 1.0) ** (count - 1)
@@ -246,6 +235,6 @@ class _Total:
 
 
 def _fast_length(least: int) -> int:
-    """Return a length of at least this for which transforms are fast."""
+    """Return a length above this for which transforms are fast."""
     whole: int = 2 ** math.ceil(math.log2(least + 1))
     return whole * 3 // 4 if whole * 3 // 4 > least else whole

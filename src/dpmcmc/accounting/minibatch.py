@@ -19,7 +19,6 @@ from dpmcmc.accounting.batch_gaussian import require_batch
 from dpmcmc.accounting.bit_profile import BitGrid, bit_profile
 from dpmcmc.accounting.blocks import Blocks, chain_parts, fineness, lens
 from dpmcmc.accounting.cache import cached_profile
-from dpmcmc.accounting.curves import LARGEST_ORDER, Divergence, subsampled
 from dpmcmc.accounting.losses import Part
 from dpmcmc.accounting.mixture import (
     POSITIONS,
@@ -38,6 +37,7 @@ from dpmcmc.accounting.profiles import (
     without_replacement,
 )
 from dpmcmc.accounting.registry import Event, NotApplicableError, bit_slack
+from dpmcmc.accounting.renyi import LARGEST_ORDER, Divergence, subsampled
 from dpmcmc.arithmetic import log_odds_range
 
 __all__ = ["MinibatchBit", "drawn_profile", "sharpened_minibatch"]
@@ -99,9 +99,11 @@ class MinibatchBit(Event):
     def slack(self, epsilon: float) -> float:
         """What finite arithmetic may add to the δ of this ε.
 
-        Given the batch, the bit is computed from N(Δ*, C − s²). Normal noise beyond 9
-        standard deviations is charged; within, losses are bounded, as are the copies
-        of a record in a batch.
+        Guarantee
+        ---------
+        As `bit_slack`, for bits of neighbours. Given the batch, they are made of
+        N(Δ*, C − s²); normal noise beyond 9 standard deviations and rare copies of a
+        record are charged, and within them the loss is bounded.
         """
         copies, rare = 1, 2 * float(special.ndtr(-_FAR))
         drawn = self.batch / self.records

@@ -5,8 +5,8 @@
 import math
 
 from dpmcmc.accounting.accountants import PAPER
-from dpmcmc.accounting.curves import Divergence
 from dpmcmc.accounting.registry import Event, NotApplicableError
+from dpmcmc.accounting.renyi import Divergence
 
 __all__ = ["paper_epsilon", "paper_full_data", "paper_minibatch", "paper_steps"]
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from dpmcmc import errors
-from dpmcmc.accounting.curves import (
+from dpmcmc.accounting.renyi import (
     LARGEST_ORDER,
     Divergence,
     RenyiCurve,

@@ -17,7 +17,6 @@ from dpmcmc.accounting import (
 )
 from dpmcmc.accounting.accountants import SHARPENED, ZCDP
 from dpmcmc.accounting.batch_gaussian import batch_sum_part
-from dpmcmc.accounting.curves import Divergence, subsampled
 from dpmcmc.accounting.gaussian_barker import full_data_profile
 from dpmcmc.accounting.minibatch import drawn_profile
 from dpmcmc.accounting.profiles import Profile
@@ -26,6 +25,7 @@ from dpmcmc.accounting.registry import (
     require_supported,
     total_slack,
 )
+from dpmcmc.accounting.renyi import Divergence, subsampled
 from dpmcmc.ledger.capacity import Capacity
 from dpmcmc.ledger.divergences import bit_divergence, lattice_divergence
 from dpmcmc.ledger.errors import LedgerError
