@@ -37,6 +37,7 @@ from dpmcmc.errors import InputError
         (lambda: GaussianRelease(0.0), "mu is 0.0"),
         (lambda: GaussianRelease(math.inf), "mu is inf"),
         (lambda: MinibatchBit(5, 10, 1.5), "below the variance 2.0"),
+        (lambda: MinibatchBit(5, 10, math.sqrt(2 - 1e-15)), "below the variance 2.0"),
         (lambda: MinibatchBit(5, 10, variance=-2.0), "variance is -2.0"),
         (lambda: GaussianBarkerBit(0.1, 10, 0.0), "variance is 0.0"),
         (lambda: GaussianBarkerBit(0.1, 10, weights=(1.0,)), "5 positions, 1 weights"),

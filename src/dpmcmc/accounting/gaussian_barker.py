@@ -9,20 +9,9 @@ import attrs
 from scipy import special
 
 from dpmcmc import errors
-from dpmcmc.accounting.accountants import (
-    BLOCKS,
-    GAUSSIAN,
-    PAPER,
-    ZCDP,
-)
+from dpmcmc.accounting.accountants import BLOCKS, GAUSSIAN, PAPER, ZCDP
 from dpmcmc.accounting.bit_profile import BitGrid, bit_profile
-from dpmcmc.accounting.blocks import (
-    Blocks,
-    chain_parts,
-    fineness,
-    lens,
-    require_narrow,
-)
+from dpmcmc.accounting.blocks import Blocks, chain_parts, fineness, lens, require_narrow
 from dpmcmc.accounting.cache import cached_profile
 from dpmcmc.accounting.losses import Part
 from dpmcmc.accounting.mixture import (

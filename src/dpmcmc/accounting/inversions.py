@@ -140,23 +140,21 @@ def most_steps(
     epsilon = errors.require_positive("epsilon", epsilon, "Give the budget's ε.")
     delta = errors.require_probability("delta", delta, "1e-6 is a common choice.")
 
-    def fits(steps: int) -> bool:
-        return certify_delta(_together(bit, steps, other), epsilon).delta <= delta
+    def steps_at(scale: float) -> int:
+        # Costs grow with the root of the steps; a scale of 1 is neither few nor many.
+        return min(max(1, math.floor((16 * scale) ** 2)), _MOST_STEPS)
 
-    if not fits(1):
-        return 0
-    if fits(_MOST_STEPS):
-        return _MOST_STEPS
+    def released(steps: int) -> Released:
+        return _together(bit, steps, other)
 
-    # Costs grow with the root of the steps.
-    def of_root(root: float) -> Released:
-        return _together(bit, max(1, math.floor(root**2)), other)
-
-    low, high = _bracket(of_root, epsilon, delta, None)
-    fitting, above = max(1, math.floor(low**2)), math.ceil(high**2)
+    low, high = _bracket(lambda x: released(steps_at(x)), epsilon, delta, None)
+    if low == 0 or high == math.inf:
+        return 0 if low == 0 else _MOST_STEPS
+    fitting, above = steps_at(low), steps_at(high)
     while above - fitting > 1:
         middle = (fitting + above) // 2
-        fitting, above = (middle, above) if fits(middle) else (fitting, middle)
+        fits = certify_delta(released(middle), epsilon).delta <= delta
+        fitting, above = (middle, above) if fits else (fitting, middle)
     return fitting
 
 

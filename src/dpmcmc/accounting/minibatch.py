@@ -10,11 +10,7 @@ import numpy as np
 from scipy import special
 
 from dpmcmc import errors
-from dpmcmc.accounting.accountants import (
-    BLOCKS,
-    PAPER,
-    SHARPENED,
-)
+from dpmcmc.accounting.accountants import BLOCKS, PAPER, SHARPENED
 from dpmcmc.accounting.batch_gaussian import require_batch
 from dpmcmc.accounting.bit_profile import BitGrid, bit_profile
 from dpmcmc.accounting.blocks import Blocks, chain_parts, fineness, lens
@@ -88,7 +84,7 @@ class MinibatchBit(Event):
         require_batch(self.batch, self.records)
         errors.require_positive("clip", self.clip, "The paper takes 1.")
         errors.require_positive("variance", self.variance, "The paper takes 2.")
-        if self.clip**2 >= self.variance:
+        if self.clip**2 + 2 * VARIANCE_ROUNDING >= self.variance:
             raise errors.InputError(
                 f"clip is {self.clip!r}; its square must be below the variance "
                 f"{self.variance!r}, for the batch may have that much variance itself. "
