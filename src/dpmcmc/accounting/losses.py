@@ -84,7 +84,7 @@ class LossCurve:
         start = int(np.searchsorted(self.losses, epsilon, side="right"))
         gains = -np.expm1(epsilon - self.losses[start:])
         error = math.exp(min(0.0, self.log_error - self.tilt * epsilon))
-        found = float(self.masses[start:] @ gains) + self.infinite + error
+        found = float(np.sum(self.masses[start:] * gains)) + self.infinite + error
         return min(1.0, found * self.factor)
 
     def epsilon(self, delta: float) -> float:
@@ -174,8 +174,8 @@ class _Total:
             places = np.arange(1 - len(deltas), len(deltas))[masses > 0]
             losses, masses = step * places, masses[masses > 0]
             self._terms.append((places, losses, masses, part.count))
-            mean += part.count * float(masses @ losses)
-            variance += part.count * float(masses @ losses**2)
+            mean += part.count * float(np.sum(masses * losses))
+            variance += part.count * float(np.sum(masses * losses**2))
             log_finite += part.count * math.log1p(-min(float(deltas[-1]), 1 - _UNIT))
         if mean > _LARGEST_MEAN:
             raise NotApplicableError(
@@ -194,7 +194,8 @@ class _Total:
         total = 0.0
         for _, losses, masses, count in self._terms:
             most = max(tilt * losses[0], tilt * losses[-1])
-            total += count * (most + math.log(masses @ np.exp(tilt * losses - most)))
+            moment = np.sum(masses * np.exp(tilt * losses - most))
+            total += count * (most + math.log(moment))
         return total
 
     def window(self) -> tuple[int, int]:
