@@ -62,7 +62,7 @@ def test_a_ledger_is_shown_on_a_page(who: str, purpose: str, note: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "told", [{}, {"batch": 1000}, {"batch": 1000, "test": "logistic"}]
+    "told", [{}, {"test": "gaussian"}, {"batch": 1000, "replacement": True}]
 )
 def test_a_plan_is_shown_on_a_page(told: dict[str, Any]) -> None:
     planned = plan(10**6, delta=1e-6, clip=0.006, steps=70_000, epsilon=1.0, **told)

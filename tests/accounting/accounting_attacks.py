@@ -12,7 +12,14 @@ import math
 import numpy as np
 from scipy.special import expit, ndtr
 
-from dpmcmc.accounting.default_correction import POSITIONS, WEIGHTS
+from dpmcmc.accounting.mixture import POSITIONS, WEIGHTS
+
+
+def bounded_range_profile(eta: float, epsilon: np.ndarray | float) -> np.ndarray:
+    """Return the largest P(S) − e^ε Q(S) over all bits of log-odds range η."""
+    inside = np.expm1((np.clip(epsilon, -eta, eta) - eta) / 2) ** 2 / -math.expm1(-eta)
+    outside = np.maximum(0.0, -np.expm1(epsilon))
+    return np.where(np.abs(epsilon) < eta, inside, outside)
 
 
 def lattice_attack(eta: float, steps: int, cells: int) -> tuple[np.ndarray, np.ndarray]:
@@ -46,20 +53,20 @@ def hockey_stick(p: np.ndarray, q: np.ndarray, epsilon: float) -> float:
 
 
 def full_data_play(clip: float, records: int, offsets: np.ndarray) -> np.ndarray:
-    """Return the laws of T bits for two data sets; offsets are public parts.
+    """Return the distributions of T bits for two data sets; offsets are public parts.
 
     ``offsets[t]`` holds one public part for each history of t bits. In one data set the
     last record's ratio is the clip at every step, in the other minus the clip.
     """
     rest = (records - 1) * clip / 3
-    laws = []
+    played = []
     for last in (clip, -clip):
-        law = np.ones(1)
+        bits = np.ones(1)
         for public in offsets:
             p = expit(rest + last + public)
-            law = np.stack([law * p, law * (1 - p)], axis=1).ravel()
-        laws.append(law)
-    return np.array(laws)
+            bits = np.stack([bits * p, bits * (1 - p)], axis=1).ravel()
+        played.append(bits)
+    return np.array(played)
 
 
 def batch_play(
@@ -67,10 +74,9 @@ def batch_play(
     batch: int,
     offsets: np.ndarray,
     *,
-    corrected: bool,
     replacement: bool = False,
 ) -> np.ndarray:
-    """Return the law of T bits of a batch test with fixed public parts.
+    """Return the distribution of T bits of the batch test with fixed public parts.
 
     ``ratios`` are the scaled ratios of all records, one row for each step.
     """
@@ -81,26 +87,21 @@ def batch_play(
         else itertools.combinations(range(records), batch)
     )
     chosen = np.array(list(draws))
-    law = np.ones(1)
+    bits = np.ones(1)
     for row, public in zip(ratios, offsets, strict=True):
         drawn = row[chosen]
         mean = drawn.sum(axis=1) / math.sqrt(batch) + public
-        if corrected:
-            scale = np.sqrt(2.0 - drawn.var(axis=1))
-            each = sum(
-                w * ndtr((mean - a) / scale)
-                for a, w in zip(POSITIONS, WEIGHTS, strict=True)
-            )
-        else:
-            each = expit(mean)
+        scale = np.sqrt(2.0 - drawn.var(axis=1))
+        each = sum(
+            w * ndtr((mean - a) / scale)
+            for a, w in zip(POSITIONS, WEIGHTS, strict=True)
+        )
         p = float(np.mean(each))
-        law = np.concatenate([law * p, law * (1 - p)])
-    return law
+        bits = np.concatenate([bits * p, bits * (1 - p)])
+    return bits
 
 
-def searched_batch_attack(
-    epsilon: float, *, corrected: bool, replacement: bool, tries: int
-) -> float:
+def searched_batch_attack(epsilon: float, *, replacement: bool, tries: int) -> float:
     """Search data, neighbour and public parts for N = 6, b = 2, T = 3."""
     random = np.random.default_rng(7)
     records, batch, steps = 6, 2, 3
@@ -108,11 +109,11 @@ def searched_batch_attack(
     def success(ratios: np.ndarray, other: np.ndarray, offsets: np.ndarray) -> float:
         neighbour = ratios.copy()
         neighbour[:, 0] = other
-        laws = [
-            batch_play(r, batch, offsets, corrected=corrected, replacement=replacement)
+        played = [
+            batch_play(r, batch, offsets, replacement=replacement)
             for r in (ratios, neighbour)
         ]
-        return max(hockey_stick(*laws, epsilon), hockey_stick(*laws[::-1], epsilon))
+        return max(hockey_stick(*played, epsilon), hockey_stick(*played[::-1], epsilon))
 
     def corner(size: tuple[int, ...]) -> np.ndarray:
         return random.choice([-1.0, 1.0], size=size)

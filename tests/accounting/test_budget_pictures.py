@@ -1,9 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of budgets, and the code in the documentation."""
-
-import re
-from pathlib import Path
+"""Pictures of budgets."""
 
 import pytest
 
@@ -46,14 +43,3 @@ def test_a_picture_needs_a_known_ending(tmp_path):
         plot_lines(
             [Line("one", 0, True, ((1, 1),))], "steps", "", path=tmp_path / "b.doc"
         )
-
-
-def test_the_code_in_the_documentation_runs(capsys):
-    text = (Path(__file__).parents[2] / "docs" / "accounting.md").read_text()
-    blocks = re.findall(r"```python\n(.*?)```", text, re.S)
-    assert blocks
-    for block in blocks:
-        exec(block, {})
-    epsilon, accountant = capsys.readouterr().out.split()
-    assert 0 < float(epsilon) < 10
-    assert accountant == "blocks"

@@ -7,21 +7,19 @@ import math
 
 import numpy as np
 import pytest
+from accounting_attacks import bounded_range_profile
 from dp_accounting.pld import pld_pmf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
-from dpmcmc.accounting import LogisticMinibatchBit, MinibatchBit
+from dpmcmc.accounting import MinibatchBit
 from dpmcmc.accounting.bit_profile import BitGrid, bit_profile
-from dpmcmc.accounting.bounded_range import bounded_range_profile
-from dpmcmc.accounting.default_correction import POSITIONS, VARIANCE, WEIGHTS
-from dpmcmc.accounting.mixture import Mixture
+from dpmcmc.accounting.mixture import POSITIONS, VARIANCE, WEIGHTS, Mixture
 from dpmcmc.accounting.profiles import (
     Profile,
-    amplified_range,
-    bounded_range_points,
     likely_copies,
+    lower_hull,
     with_replacement,
     without_replacement,
 )
@@ -40,13 +38,13 @@ def accept(m, v):
 
 
 def test_the_default_correction_has_the_least_sup_error():
-    """The error reaches its largest size with alternating signs: no law does better."""
+    """The error reaches its largest size with alternating signs: none is better."""
     at = np.linspace(-30, 30, 600001)
     error = accept(at, VARIANCE) - 1 / (1 + np.exp(-at))
     assert np.abs(error).max() == pytest.approx(5.87299e-4, rel=2e-5)
     peaks = error[np.abs(error) > 0.999 * np.abs(error).max()]
     signs = [sign for sign, _ in itertools.groupby(np.sign(peaks))]
-    # Two free positions and two free weights on each side of a symmetric law.
+    # Two free positions and two free weights on each side of a symmetric V_cor.
     assert len(signs) >= 10
     assert sum(WEIGHTS) == pytest.approx(1, abs=1e-15)
 
@@ -119,54 +117,41 @@ heights = st.lists(st.floats(0, 0.4), min_size=2, max_size=12)
 @settings(max_examples=60)
 def test_the_hull_is_convex_and_never_above_its_points(heights, reach):
     deltas = np.sort(np.array(heights))[::-1]
-    epsilons = np.linspace(0, reach, len(deltas))
-    tangents = Profile(epsilons, deltas).tangents()
-    slopes = np.diff(tangents.heights) / np.diff(tangents.excess)
+    x = np.expm1(np.linspace(0, reach, len(deltas)))
+    kept = lower_hull(x, deltas)
+    slopes = np.diff(deltas[kept]) / np.diff(x[kept])
     assert np.all(np.diff(slopes) >= -1e-9 * (1 + np.abs(slopes[1:])))
-    at = np.interp(np.expm1(epsilons), tangents.excess, tangents.heights)
-    assert np.all(at <= deltas + 1e-12)
-    lower, gap = tangents.vertices()
+    assert np.all(np.interp(x, x[kept], deltas[kept]) <= deltas + 1e-12)
+
+
+@given(heights=heights, reach=st.floats(1e-5, 3.0))
+@settings(max_examples=60)
+def test_the_corners_are_pairs_that_the_profile_allows(heights, reach):
+    deltas = np.sort(np.array(heights))[::-1]
+    epsilons = np.linspace(0, reach, len(deltas))
+    lower, gap = Profile(epsilons, deltas).corners()
     upper = lower + gap
     assert np.all((lower >= -1e-12) & (upper <= 1 + 1e-9))
+    for epsilon, delta in zip(epsilons, deltas, strict=True):
+        assert np.all(upper - math.exp(epsilon) * lower <= delta + 1e-9)
+        turned = (1 - lower) - math.exp(epsilon) * (1 - upper)
+        assert np.all(turned <= delta + 1e-9 * math.exp(epsilon))
 
 
 def test_points_that_are_not_convex_would_be_misread_downstream():
-    """dp-accounting drops negative masses; the hull keeps us from producing any."""
+    """Second differences must not be negative; the hull keeps us from producing any."""
     epsilons = np.array([0.0, 0.1, 0.2, 0.3])
     deltas = np.array([0.20, 0.19, 0.02, 0.0])
     raw = pld_pmf.create_pmf_pessimistic_connect_dots(0.1, [0, 1, 2, 3], deltas)
     assert raw.get_delta_for_epsilon(0.0) > 0.201
-    tangents = Profile(epsilons, deltas).tangents()
-    at = np.interp(np.expm1(epsilons), tangents.excess, tangents.heights)
-    assert np.all(at <= deltas)
-    assert np.all(np.diff(at) / np.diff(np.exp(epsilons)) < 0)
-
-
-@given(
-    eta=st.floats(0.01, 2.0),
-    batch=st.integers(1, 50),
-    a=st.floats(-6, 6),
-    b=st.floats(-6, 6),
-    c=st.floats(-1, 1),
-)
-def test_drawing_a_batch_narrows_the_range_of_a_bit(eta, batch, a, b, c):
-    """Mix the bit of batches without the record with that of batches with it."""
-    b = a + max(-eta, min(eta, b - a))
-    other = b + max(-eta, min(eta, c * eta))
-    other = max(a - eta, min(a + eta, other))
-    share = batch / 50
-    p, q = (
-        (1 - share) / (1 + math.exp(-a)) + share / (1 + math.exp(-x))
-        for x in (b, other)
-    )
-    moved = abs(math.log(p / (1 - p)) - math.log(q / (1 - q)))
-    assert moved <= amplified_range(eta, batch, 50) + 1e-12
+    kept = lower_hull(np.expm1(epsilons), deltas)
+    assert kept == [0, 2, 3]
 
 
 def test_amplification_without_replacement():
     epsilons = np.array([0.0, 0.5, 1.0])
     profile = without_replacement(
-        Profile(epsilons, bounded_range_points(1.0, epsilons)), 30, 100
+        Profile(epsilons, bounded_range_profile(1.0, epsilons)), 30, 100
     )
     np.testing.assert_allclose(profile.epsilons, np.log(1 + 0.3 * np.expm1(epsilons)))
     assert profile.deltas[1] == pytest.approx(0.3 * bounded_range_profile(1.0, 0.5))
@@ -175,28 +160,27 @@ def test_amplification_without_replacement():
 def test_amplification_with_replacement_counts_copies():
     epsilons = np.linspace(0, 3, 30)
     drawn = with_replacement(
-        lambda copies: bounded_range_points(0.5 * copies, epsilons), epsilons, 5, 8
+        lambda copies: bounded_range_profile(0.5 * copies, epsilons), epsilons, 5, 8
     )
-    chances = [math.comb(5, k) * (1 / 8) ** k * (7 / 8) ** (5 - k) for k in range(6)]
+    odds = [math.comb(5, k) * (1 / 8) ** k * (7 / 8) ** (5 - k) for k in range(6)]
     for place in (0, 7, 20):
         expected = sum(
-            chances[k] * bounded_range_profile(0.5 * k, epsilons[place])
+            odds[k] * bounded_range_profile(0.5 * k, epsilons[place])
             for k in range(1, 6)
         )
         assert drawn.deltas[place] == pytest.approx(expected, rel=1e-8)
     assert drawn.epsilons[-1] == pytest.approx(
-        math.log(1 + (1 - chances[0]) * math.expm1(3))
+        math.log(1 + (1 - odds[0]) * math.expm1(3))
     )
     assert likely_copies(5, 8) == 5
     assert likely_copies(1000, 10**6) <= 6
 
 
-def test_replacement_costs_about_the_same_for_small_shares():
+def test_replacement_costs_about_the_same_for_small_batches():
     from dpmcmc.accounting.accountants import BLOCKS
 
-    for kind in (LogisticMinibatchBit, MinibatchBit):
-        once, again = (
-            BLOCKS.curve({kind(1000, 10**6, replacement=r): 2000}).epsilon(1e-6)
-            for r in (False, True)
-        )
-        assert once < again < 1.01 * once
+    once, again = (
+        BLOCKS.curve({MinibatchBit(1000, 10**6, replacement=r): 2000}).epsilon(1e-6)
+        for r in (False, True)
+    )
+    assert once < again < 1.01 * once

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Profiles on disk: used only if intact and for exactly what was asked."""
 
-import json
+import os
 
 import numpy as np
 import pytest
@@ -42,24 +42,29 @@ def test_a_profile_is_computed_once_and_kept_bit_for_bit(folder):
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda text: "",
-        lambda text: text[: len(text) // 2],
-        lambda text: text.replace("0.1", "0.01", 1),
-        lambda text: text.replace('"b', '"c'),
-        lambda text: "[]",
-        lambda text: json.dumps({"body": 3, "digest": 4}),
+        lambda content: b"",
+        lambda content: content[: len(content) // 2],
+        lambda content: b"[]",
+        # One bit of a stored number, and one of a stored name.
+        lambda content: turned(content, np.float64(0.1).tobytes()),
+        lambda content: turned(content, b"deltas"),
     ],
 )
 def test_a_damaged_file_is_computed_again(folder, damage):
     compute, calls = made()
     cache.cached_profile({"b": 3}, compute)
     (path,) = folder.iterdir()
-    path.write_text(damage(path.read_text()))
+    path.write_bytes(damage(path.read_bytes()))
     again = cache.cached_profile({"b": 3}, compute)
     assert len(calls) == 2
     assert again.deltas[0] == 0.1
     assert cache.cached_profile({"b": 3}, compute).deltas[0] == 0.1
     assert len(calls) == 2
+
+
+def turned(content: bytes, part: bytes) -> bytes:
+    place = content.index(part)
+    return content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
 
 
 def test_a_file_of_other_parameters_is_not_used(folder):
@@ -69,7 +74,7 @@ def test_a_file_of_other_parameters_is_not_used(folder):
     other, _ = made(0.2)
     cache.cached_profile({"b": 4}, other)
     (theirs,) = set(folder.iterdir()) - {path}
-    path.write_text(theirs.read_text())
+    path.write_bytes(theirs.read_bytes())
     assert cache.cached_profile({"b": 3}, compute).deltas[0] == 0.1
     assert len(calls) == 2
 
@@ -89,6 +94,42 @@ def test_a_folder_that_cannot_be_written_costs_only_time(tmp_path, monkeypatch):
     for expected in (1, 2):
         assert cache.cached_profile({"b": 3}, compute).deltas[0] == 0.1
         assert len(calls) == expected
+
+
+@pytest.mark.parametrize("who", ["folder", "file"])
+@pytest.mark.parametrize("mode", [0o020, 0o002])
+def test_what_others_may_write_is_not_trusted(folder, who, mode):
+    """Someone else may have put a profile there that understates the cost."""
+    compute, calls = made()
+    cache.cached_profile({"b": 3}, compute)
+    (path,) = folder.iterdir()
+    target = folder if who == "folder" else path
+    target.chmod(target.stat().st_mode | mode)
+    cache.cached_profile({"b": 3}, compute)
+    assert len(calls) == 2
+    if who == "folder":
+        cache.cached_profile({"b": 4}, compute)
+        assert list(folder.iterdir()) == [path]
+
+
+def test_what_others_own_is_not_trusted(folder, monkeypatch):
+    compute, calls = made()
+    cache.cached_profile({"b": 3}, compute)
+    another = os.getuid() + 1
+    monkeypatch.setattr(os, "getuid", lambda: another)
+    cache.cached_profile({"b": 3}, compute)
+    cache.cached_profile({"b": 4}, compute)
+    assert len(calls) == 3
+    assert len(list(folder.iterdir())) == 1
+
+
+def test_a_platform_without_owners_keeps_nothing(folder, monkeypatch):
+    monkeypatch.delattr(os, "getuid")
+    compute, calls = made()
+    for expected in (1, 2):
+        cache.cached_profile({"b": 3}, compute)
+        assert len(calls) == expected
+    assert not list(folder.iterdir())
 
 
 def test_where_profiles_are_kept(tmp_path, monkeypatch):

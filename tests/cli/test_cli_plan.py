@@ -33,12 +33,10 @@ def test_the_table(capsys):
 
 
 def test_json(capsys):
-    words = (
-        "--records 10000 --batch 100 --test logistic --epsilon 0.02 --delta 1e-5 --json"
-    )
+    words = "--records 10000 --batch 100 --epsilon 0.02 --delta 1e-5 --json"
     assert run(*words.split()) == 0
     content = json.loads(capsys.readouterr().out)
-    assert content["test"] == "logistic"
+    assert content["test"] == "minibatch"
     assert content["epsilon"] <= 0.02
     assert content["steps"] > 0
     assert content["accountants"][0]["name"] == "paper"

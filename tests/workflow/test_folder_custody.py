@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_jobs import yes
 
-from dpmcmc.accounting import BarkerBit, GaussianDpEvent
+from dpmcmc.accounting import BarkerBit, GaussianRelease
 from dpmcmc.accounting.registry import flatten
 from dpmcmc.files import FileError, RunFolder
 from dpmcmc.ledger.codec import decode
 from dpmcmc.workflow import FolderCustody
 
-BIT, OTHER = BarkerBit(0.01, 1000), GaussianDpEvent(20.0)
+BIT, OTHER = BarkerBit(0.01, 1000), GaussianRelease(0.1)
 TOTALS = [
     SelfComposedDpEvent(BIT, 10),
     ComposedDpEvent([OTHER, SelfComposedDpEvent(BIT, 6)]),

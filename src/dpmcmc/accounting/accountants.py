@@ -2,42 +2,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """The accountants, in the order in which tables show them."""
 
-from dpmcmc.accounting.gaussian_noise import GaussianCurve
-from dpmcmc.accounting.losses import Losses, compose_losses
+from dpmcmc.accounting.curves import GaussianCurve, ZcdpCurve
+from dpmcmc.accounting.losses import Part, compose
 from dpmcmc.accounting.registry import Accountant
-from dpmcmc.accounting.renyi import IMPROVED, MIRONOV, Divergence, summed
-from dpmcmc.accounting.zcdp import ZcdpCurve
+from dpmcmc.accounting.renyi import Divergence, improved, mironov, summed
 
-__all__ = [
-    "BLOCKS",
-    "GAUSSIAN",
-    "PAPER",
-    "PAPER_IMPROVED",
-    "SHARPENED",
-    "SINGLES",
-    "ZCDP",
-]
+__all__ = ["BLOCKS", "GAUSSIAN", "PAPER", "SHARPENED", "ZCDP"]
 
 PAPER: Accountant[Divergence] = Accountant(
-    "paper", "the paper's theorems and its conversion", summed(MIRONOV), charged=False
-)
-
-PAPER_IMPROVED: Accountant[Divergence] = Accountant(
-    "paper, improved",
-    "the paper's theorems, a better conversion",
-    summed(IMPROVED),
-    charged=False,
+    "paper",
+    "the paper's theorems, as published",
+    summed(mironov),
+    certifies=False,
 )
 
 SHARPENED: Accountant[Divergence] = Accountant(
     "sharpened Rényi",
-    "the paper's method with sharper terms, a better conversion",
-    summed(IMPROVED),
+    "the paper's method with sharper terms and conversion",
+    summed(improved),
 )
 
 GAUSSIAN: Accountant[float] = Accountant(
     "Gaussian noise",
-    "as if the noisy number were released, not the bit",
+    "exact for released numbers; a decision counts as its noisy number",
     GaussianCurve.of_parts,
 )
 
@@ -45,10 +32,6 @@ ZCDP: Accountant[float] = Accountant(
     "zCDP", "concentrated privacy, in closed form", ZcdpCurve.of_parts
 )
 
-SINGLES: Accountant[Losses] = Accountant(
-    "single bits", "each bit at its worst, composed", compose_losses, sharp=False
-)
-
-BLOCKS: Accountant[Losses] = Accountant(
-    "blocks", "the best attack on blocks of bits, composed", compose_losses
+BLOCKS: Accountant[list[Part]] = Accountant(
+    "blocks", "the best attack on blocks of decisions, composed", compose
 )

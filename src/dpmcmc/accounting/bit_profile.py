@@ -44,7 +44,7 @@ class BitGrid:
     Parameters
     ----------
     mixture
-        The law of V_cor.
+        The distribution of V_cor.
     least, most
         Range of the variance v.
     shift
@@ -88,12 +88,12 @@ class BitGrid:
         there = np.array(
             [[mixture.cdf(m - shift, v + e) for e in extras] for v in variances]
         )
-        # v is the smaller variance. Either law may have it; the other has v + e.
+        # v is the smaller variance. Either bit may have it; the other has v + e.
         self._first = np.stack([np.broadcast_to(here[:, :1], here.shape), here])
         self._second = np.stack([there, np.broadcast_to(there[:, :1], here.shape)])
         bends = _Bends(mixture, m, shift, _gap(variances), _gap(extras))
         cells = [[bends.cell(v, e) for e in _cells(extras)] for v in _cells(variances)]
-        # Axes after the first: which law has the smaller variance, v, e, m.
+        # Axes after the first: which bit has the smaller variance, v, e, m.
         bounds = np.moveaxis(np.array(cells), (2, 3), (0, 1))
         self._fixed, self._growing = bounds[0], bounds[1]
         # p − e^ε p′ is never above p, which is what counts in the far tails.
@@ -159,7 +159,7 @@ class _Bends:
         other = (v[0] + e[0], v[1] + e[1])
         bounds = self._mixture.derivative_bounds
         apart = bounds(low - shift, high, v[0], other[1])
-        # The two laws differ little: by the shift, and by e in the variance.
+        # The two bits differ little: by the shift, and by e in the variance.
         joint = {k: shift * apart[k + 1] + e[1] / 2 * apart[k + 2] for k in (2, 4)}
         fixed, growing, rising = [], [], []
         for first, second in ((v, other), (other, v)):

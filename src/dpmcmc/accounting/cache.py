@@ -2,17 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Profiles kept on disk, so that the same one is not computed twice.
 
-A file holds the parameters, the profile and a digest of both. It is used only if all
-of them agree with what is asked for; anything else is computed afresh. The digest
-finds damage, not malice: the folder must be one that only its user can write.
+A file holds the parameters and the profile, with checksums. It is used only if they
+agree with what is asked for; anything else is computed afresh. Checksums find damage,
+not malice: so folder and file are used only if they belong to the user and nobody else
+may write them. Where the platform cannot tell, nothing is kept.
 """
 
 import functools
 import hashlib
 import json
 import os
+import stat
 import sys
 import tempfile
+import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -29,7 +32,6 @@ _MAKERS = (
     "gaussian_barker.py",
     "minibatch.py",
     "mixture.py",
-    "noise.py",
     "profiles.py",
 )
 """The files whose code makes profiles; a change of any of them makes new ones."""
@@ -64,10 +66,11 @@ def cached_profile(
     Guarantee
     ---------
     The numbers are bit for bit those that ``compute`` returned for equal parameters
-    under the same code. A folder that cannot be written costs time and nothing else.
+    under the same code, unless the user's own account, or root, wrote others. A folder
+    that cannot be used costs time and nothing else.
     """
     key = json.dumps({"code": _code(), **parameters}, sort_keys=True)
-    path = cache_folder() / f"profile-{_digest(key)}.json"
+    path = cache_folder() / f"profile-{_digest(key)}.npz"
     profile = _read(path, key)
     if profile is None:
         profile = compute()
@@ -77,33 +80,36 @@ def cached_profile(
 
 def _read(path: Path, key: str) -> Profile | None:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        body = content["body"]
-        intact = content["digest"] == _digest(json.dumps(body)) and body["key"] == key
-        epsilons = np.array(body["epsilons"], dtype=np.float64)
-        deltas = np.array(body["deltas"], dtype=np.float64)
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return Profile(epsilons, deltas) if intact else None
+        with path.open("rb") as file:
+            if _is_ours(path.parent.stat()) and _is_ours(os.fstat(file.fileno())):
+                with np.load(file, allow_pickle=False) as content:
+                    if str(content["key"]) == key:
+                        return Profile(content["epsilons"], content["deltas"])
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        pass
+    return None
 
 
 def _write(path: Path, key: str, profile: Profile) -> None:
-    body = {
-        "key": key,
-        "epsilons": profile.epsilons.tolist(),
-        "deltas": profile.deltas.tolist(),
-    }
-    content = json.dumps({"digest": _digest(json.dumps(body)), "body": body})
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # Written beside and moved into place, so that a reader never sees a part.
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=path.parent, delete=False
-        ) as file:
-            file.write(content)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not _is_ours(path.parent.stat()):
+            return
+        # Written beside and moved into place, so that a reader never sees a part; for
+        # its owner alone, as temporary files are.
+        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+            np.savez(file, key=key, epsilons=profile.epsilons, deltas=profile.deltas)
         os.replace(file.name, path)
     except OSError:
         return
+
+
+def _is_ours(status: os.stat_result) -> bool:
+    """Say whether this user owns it and nobody else may write it."""
+    if not hasattr(os, "getuid"):
+        return False
+    others = stat.S_IWGRP | stat.S_IWOTH
+    return status.st_uid == os.getuid() and not status.st_mode & others
 
 
 @functools.cache

@@ -2,31 +2,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """The certified cost: the smallest bound among all valid accountants."""
 
+import functools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
-
-from dp_accounting import dp_event
 
 from dpmcmc import errors
 from dpmcmc.accounting.registry import (
     ACCOUNTANTS,
-    Accountant,
     Curve,
     Leaves,
     NotApplicableError,
+    Released,
     flatten,
+    is_not_private,
     require_supported,
     total_slack,
 )
 
-__all__ = ["Certificate", "certify_delta", "certify_epsilon", "least_delta"]
+__all__ = ["Certificate", "certify_delta", "certify_epsilon"]
 
-_SMALLEST = 1e-15
-_NOTABLE = 0.01
-_LATTICE = tuple(k / 4 for k in range(161))
-_CLOSE = 1e-10
+Slack = Callable[[float], float]
+
+_TRIALS = 40
 _NOTHING = "nothing was released"
 _NOT_PRIVATE = "a stage released records without any privacy"
 
@@ -48,16 +46,17 @@ class Certificate:
     epsilon: float
     delta: float
     accountant: str
-    alternatives: tuple[tuple[str, float, str], ...]
+    alternatives: tuple[tuple[str, float, str], ...] = ()
 
 
-def certify_epsilon(event: dp_event.DpEvent, delta: float) -> Certificate:
-    """Return the smallest proven ε of the released events for this δ.
+def certify_epsilon(released: Released, delta: float) -> Certificate:
+    """Return the smallest proven ε of what was released for this δ.
 
     Parameters
     ----------
-    event
-        What was released, composed of any stages.
+    released
+        An event, a mapping of events to how often each happened, or a composed event
+        of dp-accounting.
     delta
         The δ of the statement, strictly between 0 and 1.
 
@@ -65,7 +64,7 @@ def certify_epsilon(event: dp_event.DpEvent, delta: float) -> Certificate:
     -------
     Certificate
         With ε = inf if a stage is not private, or if δ is below what finite
-        arithmetic alone may leak.
+        arithmetic alone may cost.
 
     Guarantee
     ---------
@@ -73,11 +72,11 @@ def certify_epsilon(event: dp_event.DpEvent, delta: float) -> Certificate:
     Costs are rounded up and finite arithmetic is charged to δ.
     """
     delta = errors.require_probability("delta", delta, "1e-6 is a common choice.")
-    leaves = flatten(event)
+    leaves = flatten(released)
     if not leaves:
-        return Certificate(0.0, delta, _NOTHING, ())
-    if dp_event.NonPrivateDpEvent() in leaves:
-        return Certificate(math.inf, delta, _NOT_PRIVATE, ())
+        return Certificate(0.0, delta, _NOTHING)
+    if is_not_private(leaves):
+        return Certificate(math.inf, delta, _NOT_PRIVATE)
     require_supported(leaves)
     epsilon, name, found = _smallest(
         leaves, lambda curve, slack: _epsilon(curve, delta, slack)
@@ -85,8 +84,8 @@ def certify_epsilon(event: dp_event.DpEvent, delta: float) -> Certificate:
     return Certificate(epsilon, delta, name, found)
 
 
-def certify_delta(event: dp_event.DpEvent, epsilon: float) -> Certificate:
-    """Return the smallest proven δ of the released events for this ε.
+def certify_delta(released: Released, epsilon: float) -> Certificate:
+    """Return the smallest proven δ of what was released for this ε.
 
     Guarantee
     ---------
@@ -95,100 +94,45 @@ def certify_delta(event: dp_event.DpEvent, epsilon: float) -> Certificate:
     """
     if epsilon != 0:
         errors.require_positive("epsilon", epsilon, "Give the ε of the statement.")
-    leaves = flatten(event)
+    leaves = flatten(released)
     if not leaves:
-        return Certificate(float(epsilon), 0.0, _NOTHING, ())
-    if dp_event.NonPrivateDpEvent() in leaves:
-        return Certificate(float(epsilon), 1.0, _NOT_PRIVATE, ())
+        return Certificate(float(epsilon), 0.0, _NOTHING)
+    if is_not_private(leaves):
+        return Certificate(float(epsilon), 1.0, _NOT_PRIVATE)
     require_supported(leaves)
     delta, name, found = _smallest(
-        leaves, lambda curve, slack: _delta(curve, epsilon, slack)
+        leaves, lambda curve, slack: curve.delta(epsilon) + slack(epsilon)
     )
     return Certificate(float(epsilon), min(1.0, delta), name, found)
 
 
-def least_delta(event: dp_event.DpEvent, epsilon: float) -> float:
-    """Return the δ of ``certify_delta``, without asking who is never the smallest.
+def _epsilon(curve: Curve, delta: float, slack: Slack) -> float:
+    """Find the smallest ε whose δ, with the slack at this ε, is small enough.
 
-    Guarantee
-    ---------
-    The release is (ε, δ)-differentially private with the returned δ.
+    Slack never falls with ε: the ε for the slack of a smaller ε is a lower bound.
     """
-    leaves = flatten(event)
-    if dp_event.NonPrivateDpEvent() in leaves:
-        return 1.0
-    if not leaves:
-        return 0.0
-    require_supported(leaves)
-    slack = total_slack(leaves)
-    return min(
-        1.0 if curve is None else _delta(curve, epsilon, slack)
-        for _, curve, _ in _offers(leaves, sharp=True)
-    )
+    epsilon = 0.0
+    for trial in range(_TRIALS):
+        found = curve.epsilon(delta - slack(epsilon))
+        if found <= epsilon:
+            return epsilon
+        epsilon = found * (1 + 2.0 ** (trial - _TRIALS))
+    return math.inf
 
 
 def _smallest(
-    leaves: Leaves, cost: Callable[[Curve, float], float]
+    leaves: Leaves, cost: Callable[[Curve, Slack], float]
 ) -> tuple[float, str, tuple[tuple[str, float, str], ...]]:
-    """Return the smallest cost that certifies, whose it is, and all costs."""
+    """Ask every accountant that knows all events: the least cost, whose, and all."""
     found, certifying = [], []
-    for accountant, curve, note in _offers(leaves):
-        slack = total_slack(leaves) if accountant.charged else 0.0
-        value = math.inf if curve is None else cost(curve, slack)
-        found.append((accountant.name, value, note))
-        if accountant.charged:
-            certifying.append((value, accountant.name))
-    return *min(certifying), tuple(found)
-
-
-def _offers(
-    leaves: Leaves, *, sharp: bool = False
-) -> Iterable[tuple[Accountant[Any], Curve | None, str]]:
-    """Ask every accountant that knows all events; a curve, or why there is none."""
-    for accountant in ACCOUNTANTS.values():
-        if accountant.supports(leaves) and (accountant.sharp or not sharp):
+    for each in ACCOUNTANTS.values():
+        if each.supports(leaves):
+            counted = leaves if each.certifies else {}
             try:
-                yield accountant, accountant.curve(leaves), accountant.note
+                curve, note = each.curve(leaves), each.note
+                value = cost(curve, functools.partial(total_slack, counted))
             except NotApplicableError as reason:
-                yield accountant, None, str(reason)
-
-
-def _delta(curve: Curve, epsilon: float, slack: float) -> float:
-    """Add the finite-arithmetic slack: the least δ(ε′) + τ (1 + e^ε′) for ε′ ≤ ε.
-
-    A guarantee at ε′ is one at every larger ε. Where the slack is not small, which is
-    for large ε alone, smaller ε′ are tried.
-    """
-
-    def at(tried: float) -> float:
-        return curve.delta(tried) + slack * (1 + math.exp(min(tried, 700)))
-
-    found = at(epsilon)
-    if slack * math.exp(min(epsilon, 700)) > _NOTABLE * found:
-        # A lattice that does not depend on ε, so that more ε never costs more δ.
-        found = min(found, *(at(tried) for tried in _LATTICE if tried < epsilon))
-    return min(1.0, found)
-
-
-def _epsilon(curve: Curve, delta: float, slack: float) -> float:
-    """Find the smallest ε with δ(ε) + τ (1 + e^ε) ≤ δ, rounded up.
-
-    The curve alone, with the least slack, gives a lower end. From there the search
-    widens until the slack fits as well, and then narrows from the valid side.
-    """
-    low = curve.epsilon(delta - 2 * slack)
-    if math.isinf(low) or _delta(curve, low, slack) <= delta:
-        return low
-    width = _SMALLEST * (1 + low)
-    while _delta(curve, low + width, slack) > delta:
-        width *= 4
-        if width > 1 + low:
-            return math.inf
-    high = low + width
-    while high - low > _CLOSE * high:
-        middle = (low + high) / 2
-        if _delta(curve, middle, slack) > delta:
-            low = middle
-        else:
-            high = middle
-    return high
+                value, note = math.inf, str(reason)
+            found.append((each.name, value, note))
+            certifying += [(value, each.name)] if each.certifies else []
+    return *min(certifying), tuple(found)

@@ -3,41 +3,38 @@
 """The paper's Gaussian test on all records: the event, and what it costs."""
 
 import functools
+import math
 
 import attrs
-from dp_accounting import dp_event
+from scipy import special
 
 from dpmcmc import errors
-from dpmcmc.accounting import default_correction
-from dpmcmc.accounting.accountants import (
-    BLOCKS,
-    GAUSSIAN,
-    PAPER,
-    PAPER_IMPROVED,
-    SINGLES,
-    ZCDP,
-)
+from dpmcmc.accounting.accountants import BLOCKS, GAUSSIAN, PAPER, ZCDP
 from dpmcmc.accounting.bit_profile import BitGrid, bit_profile
-from dpmcmc.accounting.blocks import BlockTable
+from dpmcmc.accounting.blocks import Blocks, chain_parts, fineness, lens, require_narrow
 from dpmcmc.accounting.cache import cached_profile
-from dpmcmc.accounting.chains import compose_blocks, fineness, require_narrow
-from dpmcmc.accounting.gaussian import paper_full_data
-from dpmcmc.accounting.lens import lens_table
-from dpmcmc.accounting.losses import Losses
-from dpmcmc.accounting.noise import checked_mixture, gaussian_bit_slack
+from dpmcmc.accounting.losses import Part
+from dpmcmc.accounting.mixture import (
+    POSITIONS,
+    VARIANCE,
+    WEIGHTS,
+    checked_mixture,
+    gaussian_bit_distance,
+)
+from dpmcmc.accounting.paper import paper_full_data
 from dpmcmc.accounting.profiles import Profile
-from dpmcmc.accounting.registry import slack_rule
+from dpmcmc.accounting.registry import Event, bit_slack
 from dpmcmc.accounting.renyi import Divergence
-from dpmcmc.accounting.singles import singles_table
 from dpmcmc.arithmetic import log_odds_range
 
 __all__ = ["GaussianBarkerBit", "full_data_profile"]
 
 _POINTS = 65
+_FAR = 9.0
 
 
 @attrs.frozen
-class GaussianBarkerBit(dp_event.DpEvent):  # type: ignore[misc]
+class GaussianBarkerBit(Event):
     """One accept bit of the paper's Gaussian test on all records.
 
     The bit is 1 with probability F(Δ), where Δ is the sum of the N clipped ratios,
@@ -53,14 +50,15 @@ class GaussianBarkerBit(dp_event.DpEvent):  # type: ignore[misc]
     variance
         The variance C of the normal noise.
     positions, weights, deviations
-        V_cor as a symmetric mixture of normal components; no deviations make atoms.
+        V_cor as a symmetric mixture of normal components; without standard deviations
+        they are atoms.
     """
 
     clip: float
     records: int
-    variance: float = default_correction.VARIANCE
-    positions: tuple[float, ...] = default_correction.POSITIONS
-    weights: tuple[float, ...] = default_correction.WEIGHTS
+    variance: float = VARIANCE
+    positions: tuple[float, ...] = POSITIONS
+    weights: tuple[float, ...] = WEIGHTS
     deviations: tuple[float, ...] = ()
 
     def __attrs_post_init__(self) -> None:
@@ -75,14 +73,21 @@ class GaussianBarkerBit(dp_event.DpEvent):  # type: ignore[misc]
         """How far one record can move Δ, with the rounding of Δ."""
         return log_odds_range(self.clip, self.records)
 
+    def slack(self, epsilon: float) -> float:
+        """What finite arithmetic may add to the δ of this ε.
 
-@slack_rule(GaussianBarkerBit)
-def _slack(bit: GaussianBarkerBit) -> float:
-    return gaussian_bit_slack(len(bit.positions))
+        Guarantee
+        ---------
+        As `bit_slack`, for bits of neighbours. They are made of Δ + N(0, C), whose
+        loss exceeds 9μ + μ²/2 with probability Φ(−9).
+        """
+        mu = self.shift / math.sqrt(self.variance)
+        distance = gaussian_bit_distance(len(self.positions))
+        reach, rare = _FAR * mu + mu**2 / 2, float(special.ndtr(-_FAR))
+        return bit_slack(distance, epsilon, reach, rare)
 
 
 @PAPER.rule(GaussianBarkerBit)
-@PAPER_IMPROVED.rule(GaussianBarkerBit)
 def _paper(bit: GaussianBarkerBit, count: int) -> Divergence:
     return paper_full_data(bit.clip, bit.variance).repeated(count)
 
@@ -94,22 +99,17 @@ def _rho(bit: GaussianBarkerBit, count: int) -> float:
 
 @GAUSSIAN.rule(GaussianBarkerBit)
 def _mu(bit: GaussianBarkerBit, count: int) -> float:
-    return bit.shift * (count / bit.variance) ** 0.5
-
-
-@SINGLES.rule(GaussianBarkerBit)
-def _singles(bit: GaussianBarkerBit, count: int) -> Losses:
-    return compose_blocks(singles_table(_table(bit, *fineness(count))), count)
+    return bit.shift * math.sqrt(count / bit.variance)
 
 
 @BLOCKS.rule(GaussianBarkerBit)
-def _blocks(bit: GaussianBarkerBit, count: int) -> Losses:
-    return compose_blocks(_table(bit, *fineness(count)), count)
+def _parts(bit: GaussianBarkerBit, count: int) -> list[Part]:
+    return chain_parts(_blocks(bit, *fineness(count)), count)
 
 
 @functools.lru_cache(maxsize=16)
-def _table(bit: GaussianBarkerBit, longest: int, cells: int) -> BlockTable:
-    return lens_table(full_data_profile(bit), longest, cells)
+def _blocks(bit: GaussianBarkerBit, longest: int, cells: int) -> Blocks:
+    return lens(full_data_profile(bit), longest, cells)
 
 
 def full_data_profile(bit: GaussianBarkerBit) -> Profile:

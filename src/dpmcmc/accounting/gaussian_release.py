@@ -1,56 +1,85 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""Gaussian noise on a sum: dp-accounting's event, priced under substitution.
+"""A release with normal noise: the event, and what it costs.
 
-``GaussianDpEvent(noise_multiplier)`` stands for a sum of vectors, one for each record,
-of length at most c, plus normal noise of deviation c times the multiplier. Substitution
-of one record moves the sum by at most 2c, so the release is μ-Gaussian private with
-μ = 2 / multiplier. Whoever draws the noise answers for drawing it exactly.
+dp-accounting's ``GaussianDpEvent(noise_multiplier)`` is read as one: a sum of vectors
+of length at most c, plus normal noise of c times the multiplier. Substitution of one
+record moves the sum by at most 2c, so that μ = 2 / multiplier.
 """
 
 import math
+from typing import Any
 
+import attrs
 import numpy as np
-from dp_accounting.dp_event import GaussianDpEvent
 
-from dpmcmc.accounting.accountants import BLOCKS, GAUSSIAN, SINGLES, ZCDP
-from dpmcmc.accounting.chains import require_narrow
-from dpmcmc.accounting.gaussian_noise import GaussianCurve
-from dpmcmc.accounting.losses import Losses, profile_losses
-from dpmcmc.accounting.registry import slack_rule
+from dpmcmc.accounting.accountants import BLOCKS, GAUSSIAN, ZCDP
+from dpmcmc.accounting.blocks import require_narrow
+from dpmcmc.accounting.curves import Array, gaussian_profile
+from dpmcmc.accounting.losses import Part
+from dpmcmc.accounting.registry import FOREIGN, Event
 from dpmcmc.errors import require_positive
 
-__all__ = ["GaussianDpEvent"]
+__all__ = ["GaussianRelease", "gaussian_reach"]
 
 _CELLS = 64
-_DEVIATIONS = 9.0
+_STANDARD_DEVIATIONS = 9.0
 
 
-@slack_rule(GaussianDpEvent)
-def _slack(_: GaussianDpEvent) -> float:
-    return 0.0
+@attrs.frozen
+class GaussianRelease(Event):
+    """A release with normal noise whose mean one substitution moves by at most μ sd.
+
+    The noise must be drawn exactly, or be rounded after it was added; then finite
+    arithmetic costs nothing.
+
+    Parameters
+    ----------
+    mu
+        The largest move of the mean, in standard deviations of the noise.
+    """
+
+    mu: float
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse a release without noise, or one that moves nothing."""
+        require_positive("mu", self.mu, "Give the move of the mean over the noise.")
 
 
-@GAUSSIAN.rule(GaussianDpEvent)
-def _mu(event: GaussianDpEvent, count: int) -> float:
+def _of_multiplier(event: Any) -> GaussianRelease:
     multiplier = require_positive(
         "noise_multiplier", event.noise_multiplier, "Add noise to the release."
     )
-    return 2 / multiplier * math.sqrt(count)
+    return GaussianRelease(math.nextafter(2 / multiplier, math.inf))
 
 
-@ZCDP.rule(GaussianDpEvent)
-def _rho(event: GaussianDpEvent, count: int) -> float:
-    return _mu(event, count) ** 2 / 2
+FOREIGN["GaussianDpEvent"] = _of_multiplier
 
 
-@SINGLES.rule(GaussianDpEvent)
-@BLOCKS.rule(GaussianDpEvent)
-def _losses(event: GaussianDpEvent, count: int) -> Losses:
-    curve = GaussianCurve(_mu(event, count))
-    require_narrow(curve.mu)
-    step = curve.mu / _CELLS
-    half = math.ceil((_DEVIATIONS * curve.mu + curve.mu**2 / 2) / step)
-    losses = step * np.arange(-half, half + 1)
-    values = np.array([curve.delta(-loss) for loss in losses])
-    return profile_losses(values, step, 0.0)
+@GAUSSIAN.rule(GaussianRelease)
+def _mu(event: GaussianRelease, count: int) -> float:
+    return event.mu * math.sqrt(count)
+
+
+@ZCDP.rule(GaussianRelease)
+def _rho(event: GaussianRelease, count: int) -> float:
+    return count * event.mu**2 / 2
+
+
+@BLOCKS.rule(GaussianRelease)
+def _parts(event: GaussianRelease, count: int) -> list[Part]:
+    # Releases with normal noise compose to one.
+    mu = event.mu * math.sqrt(count) * (1 + 2.0**-50)
+    require_narrow(mu)
+    reach = gaussian_reach(mu)
+
+    def deltas(step: float) -> Array:
+        points = math.ceil(reach / step) + 1
+        return gaussian_profile(mu, step * np.arange(points, dtype=np.float64))
+
+    return [Part(deltas, mu / _CELLS, reach)]
+
+
+def gaussian_reach(mu: float) -> float:
+    """Return a loss that normal noise exceeds with probability below 10⁻¹⁸."""
+    return _STANDARD_DEVIATIONS * mu + mu**2 / 2

@@ -1,214 +1,241 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""Privacy-loss distributions: many blocks composed, with every error on the safe side.
+"""Privacy-loss distributions: releases composed by one Fourier transform.
 
-A profile on a lattice of losses is the profile of a discrete loss distribution, its
-masses being second differences. dp-accounting's loss distributions compose them by
-Fourier transforms. Three errors are charged: what the profile's own arithmetic may
-have lost, the tail mass that the transform leaves out (dp-accounting adds it to the
-mass of infinite loss), and the rounding of the transform itself.
+A profile on a lattice of losses is that of a discrete loss distribution, whose masses
+are its second differences. Losses of adaptive releases add, so that the composition
+is a product of Fourier transforms. It is taken of masses tilted by e^(tl), with t such
+that losses about the ε of interest are the most likely ones: then what the transform
+rounds is small beside δ, however small δ is. Proofs are in
+``docs/proofs/composition.md``.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from dp_accounting.pld import pld_pmf
 from numpy.typing import NDArray
 
-__all__ = ["LossCurve", "Losses", "compose_losses", "profile_losses", "profile_masses"]
+from dpmcmc.accounting.curves import smallest_epsilon
+from dpmcmc.accounting.registry import NotApplicableError
+
+__all__ = ["LossCurve", "Part", "compose", "loss_masses", "resampled"]
 
 Array = NDArray[np.float64]
 
-_ROUNDOFF = 2.0**-53
-_TAIL = 1e-16
-_RELATIVE = 2.0**-30
-_COMMON_POINTS = 2**10
-_CLOSE = 1e-10
-_LARGEST = 1e4
-_EXPONENT = 600.0
+_UNIT = 2.0**-53
+_TAIL = 1e-14
+_MOST_POINTS = 2**17
+_LARGEST_MEAN = 500.0
 
 
 @dataclass(frozen=True)
-class Losses:
-    """A loss distribution on multiples of ``step``, and the error it may have.
+class Part:
+    """A release, repeated, with upper bounds on its profile on any lattice.
 
     Attributes
     ----------
-    pmf
-        dp-accounting's mass function, with its mass of infinite loss.
+    deltas
+        Maps a lattice distance h to δ at ε = 0, h, 2h, …, of which the last bounds δ
+        at every larger ε as well. Values at ε < 0 follow by symmetry.
     step
-        The distance of neighbouring losses.
-    norm
-        At least the Euclidean length of the masses.
-    slack
-        What must be added to every δ read off the masses.
+        The lattice distance that suits it.
+    reach
+        About the largest ε that is tabulated.
+    count
+        How often it happens.
+    error
+        The profile is at most 1 + error times the chords of the values.
     """
 
-    pmf: pld_pmf.DensePLDPmf
+    deltas: Callable[[float], Array]
     step: float
-    norm: float
-    slack: float
-
-    def with_other(self, other: "Losses") -> "Losses":
-        """Compose with another distribution on the same lattice.
-
-        Guarantee
-        ---------
-        The masses dominate those of the exact composition up to the slack.
-        """
-        pmf = self.pmf.compose(other.pmf, tail_mass_truncation=_TAIL)
-        points = 2 * max(pmf.size, self.pmf.size, other.pmf.size)
-        error = _transform_rounding(points, 3 * math.sqrt(points) * self.norm)
-        error += _transform_rounding(points, 3 * math.sqrt(points) * other.norm)
-        norm = min(self.norm, other.norm)
-        return Losses(pmf, self.step, norm, self.slack + other.slack + error)
+    reach: float
+    count: int = 1
+    error: float = 2.0**-40
 
 
 @dataclass(frozen=True)
 class LossCurve:
-    """The (ε, δ) pairs of a composed loss distribution."""
+    """The (ε, δ) pairs of a composed loss distribution.
 
-    losses: Losses
+    Attributes
+    ----------
+    losses, masses
+        Losses from 0 upwards, and their probabilities.
+    infinite
+        The probability of an infinite loss.
+    tilt, log_error
+        Errors of the masses above ε sum to at most exp(log_error − tilt · ε).
+    factor
+        What every δ is multiplied by, for relative errors.
+    """
+
+    losses: Array
+    masses: Array
+    infinite: float
+    tilt: float
+    log_error: float
+    factor: float
 
     def delta(self, epsilon: float) -> float:
         """Return δ for this ε, with every error added."""
-        raw = float(self.losses.pmf.get_delta_for_epsilon(epsilon))
-        return min(1.0, max(raw, 0.0) * (1 + _RELATIVE) + self.losses.slack)
+        start = int(np.searchsorted(self.losses, epsilon, side="right"))
+        gains = -np.expm1(epsilon - self.losses[start:])
+        error = math.exp(min(0.0, self.log_error - self.tilt * epsilon))
+        found = float(np.sum(self.masses[start:] * gains)) + self.infinite + error
+        return min(1.0, found * self.factor)
 
     def epsilon(self, delta: float) -> float:
-        """Return the smallest ε whose δ, with every error added, is small enough.
-
-        Found by bisection, and rounded up by one part in 10¹⁰.
-        """
-        low, high = 0.0, self.losses.step
-        if self.delta(low) <= delta:
-            return 0.0
-        while self.delta(high) > delta:
-            low, high = high, 2 * high
-            if high > _LARGEST:
-                return math.inf
-        while high - low > _CLOSE * high:
-            middle = (low + high) / 2
-            low, high = (middle, high) if self.delta(middle) > delta else (low, middle)
-        return high
+        """Return the smallest ε whose δ is small enough, rounded up."""
+        return smallest_epsilon(self.delta, delta, float(self.losses[-1]))
 
 
-def profile_losses(values: Array, step: float, slack: float, times: int = 1) -> Losses:
-    """Turn a profile on the lattice −n h … n h into losses, composed ``times`` times.
-
-    Parameters
-    ----------
-    values
-        δ at ε = −L for L = −n h, …, n h, convex in e^ε. The first, at the largest ε,
-        becomes mass of infinite loss.
-    step
-        The lattice distance h.
-    slack
-        How far below the truth the values may lie.
-    times
-        How many copies to compose.
+def resampled(values: Array, step: float, wanted: float) -> Array:
+    """Read a profile off at another lattice distance, by chords in e^ε.
 
     Guarantee
     ---------
-    The profile of the masses is at least the chords of the values. Masses that
-    rounding made negative are set to zero, which only adds mass. The result dominates
-    the exact composition of that many copies up to its slack.
+    The profile is convex in e^ε, so that between lattice points it is at most its
+    chord; beyond the last point it is at most the last value.
     """
-    masses = profile_masses(values, step)
-    half = (len(values) - 1) // 2
-    pmf = pld_pmf.DensePLDPmf(step, -half, masses, float(values[0]), True)
-    norm = float(np.linalg.norm(masses))
-    if times == 1:
-        return Losses(pmf, step, norm, slack)
-    pmf = pmf.self_compose(times, tail_mass_truncation=_TAIL)
-    points = 2 ** math.ceil(math.log2(2 * max(pmf.size, len(masses))))
-    # The power multiplies the error of a frequency by its size to the times − 1.
-    sizes = np.abs(np.fft.rfft(masses, points)) ** (times - 1)
-    length = math.sqrt(2 * float(np.sum(sizes**2)))
-    error = _transform_rounding(points, (times + 2) * length)
-    norm = min(norm, length / math.sqrt(points))
-    return Losses(pmf, step, norm, times * slack + error)
+    if wanted == step:
+        return values
+    last = len(values) - 1
+    epsilons = wanted * np.arange(math.ceil(last * step / wanted) + 1)
+    cells = np.minimum((epsilons / step).astype(np.int64), last - 1)
+    along = np.clip(np.expm1(epsilons - cells * step) / math.expm1(step), 0.0, 1.0)
+    return (1 - along) * values[cells] + along * values[cells + 1]
 
 
-def profile_masses(values: Array, step: float) -> Array:
-    """Return the mass at each loss −n h … n h: how the slope of δ in e^ε changes.
+def loss_masses(deltas: Array, step: float) -> Array:
+    """Return the probability of each loss −n h … n h: how the slope of δ changes.
 
     Guarantee
     ---------
-    No mass is below the exact second difference of the values.
+    The masses, with the last δ as that of an infinite loss, have a profile that is at
+    least the values at every lattice point, and by symmetry at every ε < 0.
     """
-    deltas = values[::-1]
     drops = -np.diff(deltas)
     from_left = drops / -math.expm1(-step)
-    masses = np.zeros(len(deltas))
-    masses[0] = 1 - deltas[0]
-    masses[1:] += from_left
-    masses[:-1] -= drops / math.expm1(step)
-    # The subtraction rounds in proportion to its terms; rounding is added back.
-    masses[1:] += 4 * _ROUNDOFF * from_left
-    return np.maximum(masses, 0.0)
+    # The subtraction rounds in proportion to its first term; that is added back.
+    above = from_left * (1 + 4 * _UNIT)
+    above[:-1] -= drops[1:] / math.expm1(step)
+    above = np.maximum(above, 0.0)
+    below = above * np.exp(-step * np.arange(1, len(deltas)))
+    middle = max(0.0, 1 - float(deltas[-1]) - float(np.sum(above + below)))
+    return np.concatenate([below[::-1], [middle], above])
 
 
-def compose_losses(pieces: Sequence[Losses]) -> LossCurve:
-    """Compose the loss distributions of all stages.
+def compose(pieces: Sequence[Sequence[Part]]) -> LossCurve:
+    """Compose all parts of all stages.
 
     Guarantee
     ---------
-    As ``Losses.with_other``. Stages on different lattices are first moved to one
-    lattice by chords of their profiles, which lie above the profiles.
+    Every δ of the curve is at least that of the exact composition of the parts'
+    profiles, however the releases are chosen from earlier ones and interleaved.
     """
-    if len({piece.step for piece in pieces}) > 1:
-        pieces = _on_common_lattice(pieces)
-    total, *rest = pieces
-    for piece in rest:
-        total = total.with_other(piece)
-    return LossCurve(total)
+    parts = [part for piece in pieces for part in piece]
+    step = min(part.step for part in parts)
+    step = max(step, *(part.reach / _MOST_POINTS for part in parts))
+    while True:
+        total = _Total(parts, step)
+        low, high = total.window()
+        if high - low < _MOST_POINTS:
+            break
+        step *= 2
+    tilted, rounding = total.convolved(_fast_length(high - low))
+    # Place i of the circle holds loss i·h, and its end the negative ones.
+    tilted = tilted[: len(tilted) + low]
+    losses = step * np.arange(len(tilted), dtype=np.float64)
+    log_mass = total.log_moment(total.tilt)
+    errors = math.fsum(part.count * (part.error + 2.0**-40) for part in parts)
+    return LossCurve(
+        losses,
+        np.maximum(tilted, 0.0) * np.exp(log_mass - total.tilt * losses),
+        total.infinite,
+        total.tilt,
+        math.log(rounding + 2 * _TAIL) + log_mass,
+        math.exp(errors) * (1 + 2.0**-30),
+    )
 
 
-def _on_common_lattice(pieces: Sequence[Losses]) -> list[Losses]:
-    reaches = [_reach(piece) for piece in pieces]
-    step = max(reaches) / _COMMON_POINTS
-    return [
-        _moved(piece, step, math.ceil(reach / step) + 1)
-        for piece, reach in zip(pieces, reaches, strict=True)
-    ]
+class _Total:
+    """A sum of independent losses, and the tilt at which it is convolved."""
+
+    def __init__(self, parts: Sequence[Part], step: float) -> None:
+        self._step = step
+        self._terms = []
+        mean = variance = log_finite = 0.0
+        for part in parts:
+            deltas = part.deltas(step)
+            masses = loss_masses(deltas, step)
+            places = np.arange(1 - len(deltas), len(deltas))[masses > 0]
+            losses, masses = step * places, masses[masses > 0]
+            self._terms.append((places, losses, masses, part.count))
+            mean += part.count * float(np.sum(masses * losses))
+            variance += part.count * float(np.sum(masses * losses**2))
+            log_finite += part.count * math.log1p(-min(float(deltas[-1]), 1 - _UNIT))
+        if mean > _LARGEST_MEAN:
+            raise NotApplicableError(
+                f"the privacy loss is {mean:.3g} on average, for which e^loss is "
+                "beyond float64. Take a smaller clip, more noise or fewer steps."
+            )
+        self.infinite = abs(math.expm1(log_finite))
+        self._scale = math.sqrt(variance) + step
+        # Four standard deviations above the mean, δ is about 10⁻⁵; any aim is valid.
+        aim = mean + 4 * self._scale
+        tilts = [k / self._scale for k in range(5)]
+        self.tilt = min(tilts, key=lambda t: self.log_moment(t) - t * aim)
+
+    def log_moment(self, tilt: float) -> float:
+        """Return log E[e^(tilt · loss)] over finite losses."""
+        total = 0.0
+        for _, losses, masses, count in self._terms:
+            most = max(tilt * losses[0], tilt * losses[-1])
+            moment = np.sum(masses * np.exp(tilt * losses - most))
+            total += count * (most + math.log(moment))
+        return total
+
+    def window(self) -> tuple[int, int]:
+        """Return lattice points, with 0 between them, for the sum to lie between.
+
+        Guarantee
+        ---------
+        The tilted sum is beyond either of them with probability at most ``_TAIL``, by
+        Chernoff's bound.
+        """
+        base, spare = self.log_moment(self.tilt), -math.log(_TAIL)
+        moves = [k / self._scale for k in (0.5, 1, 2, 4, 8)]
+        up = min((self.log_moment(self.tilt + t) - base + spare) / t for t in moves)
+        down = max((base - self.log_moment(self.tilt - t) - spare) / t for t in moves)
+        low, high = min(down, 0.0) / self._step, max(up, 0.0) / self._step
+        return math.floor(low) - 1, math.ceil(high) + 1
+
+    def convolved(self, points: int) -> tuple[Array, float]:
+        """Return the tilted masses modulo ``points``, and a bound on their errors.
+
+        Guarantee
+        ---------
+        The sizes of all rounding errors sum to at most the second number.
+        """
+        product = np.ones(points // 2 + 1, dtype=np.complex128)
+        sizes = np.ones(points // 2 + 1)
+        counts = 0
+        for places, losses, masses, count in self._terms:
+            weights = masses * np.exp(self.tilt * (losses - losses[-1]))
+            folded = np.bincount(places % points, weights / np.sum(weights), points)
+            spectrum = np.fft.rfft(folded)
+            product *= spectrum**count
+            sizes *= np.minimum(np.abs(spectrum), 1.0) ** (count - 1)
+            counts += count
+        length = math.sqrt(2 * float(np.sum(sizes**2)))
+        rounding = _UNIT * (16 * math.log2(points) + 8) * (counts + 2) * length
+        return np.fft.irfft(product, points), rounding
 
 
-def _reach(piece: Losses) -> float:
-    """Return a loss above which there is only infinite loss."""
-    reach = piece.pmf.size * piece.step
-    never = float(piece.pmf.get_delta_for_epsilon(math.inf))
-    while float(piece.pmf.get_delta_for_epsilon(reach)) > never:
-        reach *= 2
-    return reach
-
-
-def _moved(piece: Losses, step: float, half: int) -> Losses:
-    epsilons = step * np.arange(-half, half + 1)
-    reach = float(epsilons[-1])
-    if reach < _EXPONENT:
-        deltas = np.asarray(piece.pmf.get_delta_for_epsilon(epsilons))
-    else:  # e^ε would overflow in running sums
-        deltas = np.array([piece.pmf.get_delta_for_epsilon(e) for e in epsilons])
-    # Each is the difference of two running sums of n masses that are at most 1. An
-    # addition errs by one unit; a term by 4 and, as its exponent is rounded, by as
-    # many as the exponent is large.
-    rounding = (2 * piece.pmf.size + 4 * reach + 32) * _ROUNDOFF
-    deltas = deltas * (1 + _RELATIVE)
-    with np.errstate(over="ignore"):  # 1 − e^ε may be −∞
-        deltas = np.clip(deltas, np.maximum(0.0, -np.expm1(epsilons)), 1.0)
-    return profile_losses(deltas[::-1], step, piece.slack + rounding)
-
-
-def _transform_rounding(points: int, length: float) -> float:
-    """Bound the sum of rounding errors of a composition by Fourier transforms.
-
-    Each output of a transform of n masses is off by at most c u log₂ n times their
-    sum, which is 1, with c below 16 for the radices in use; products and powers add
-    less than 8u for each factor. ``length`` is the Euclidean length of what these
-    errors are multiplied by. The sum of n errors is at most √n times their Euclidean
-    length, and the inverse transform divides that length by √n.
-    """
-    return _ROUNDOFF * (16 * math.log2(points) + 8) * length
+def _fast_length(least: int) -> int:
+    """Return a length above this for which transforms are fast."""
+    whole: int = 2 ** math.ceil(math.log2(least + 1))
+    return whole * 3 // 4 if whole * 3 // 4 > least else whole

@@ -7,34 +7,24 @@ import math
 
 import attrs
 import numpy as np
-from dp_accounting import dp_event
+from scipy import special
 
 from dpmcmc import errors
-from dpmcmc.accounting import default_correction
-from dpmcmc.accounting.accountants import (
-    BLOCKS,
-    PAPER,
-    PAPER_IMPROVED,
-    SHARPENED,
-    SINGLES,
-)
-from dpmcmc.accounting.batches import require_batch
+from dpmcmc.accounting.accountants import BLOCKS, PAPER, SHARPENED
+from dpmcmc.accounting.batch_gaussian import require_batch
 from dpmcmc.accounting.bit_profile import BitGrid, bit_profile
-from dpmcmc.accounting.blocks import BlockTable
+from dpmcmc.accounting.blocks import Blocks, chain_parts, fineness, lens
 from dpmcmc.accounting.cache import cached_profile
-from dpmcmc.accounting.chains import compose_blocks, fineness
-from dpmcmc.accounting.gaussian import (
-    paper_minibatch,
-    sharpened_minibatch,
-    subsampled,
-)
-from dpmcmc.accounting.lens import lens_table
-from dpmcmc.accounting.losses import Losses
-from dpmcmc.accounting.noise import (
+from dpmcmc.accounting.losses import Part
+from dpmcmc.accounting.mixture import (
+    POSITIONS,
+    VARIANCE,
     VARIANCE_ROUNDING,
+    WEIGHTS,
     checked_mixture,
-    gaussian_bit_slack,
+    gaussian_bit_distance,
 )
+from dpmcmc.accounting.paper import paper_minibatch
 from dpmcmc.accounting.profiles import (
     Array,
     Profile,
@@ -42,20 +32,20 @@ from dpmcmc.accounting.profiles import (
     with_replacement,
     without_replacement,
 )
-from dpmcmc.accounting.registry import NotApplicableError, slack_rule
-from dpmcmc.accounting.renyi import Divergence
-from dpmcmc.accounting.singles import singles_table
+from dpmcmc.accounting.registry import Event, NotApplicableError, bit_slack
+from dpmcmc.accounting.renyi import LARGEST_ORDER, Divergence, subsampled
 from dpmcmc.arithmetic import log_odds_range
 
-__all__ = ["MinibatchBit", "drawn_profile"]
+__all__ = ["MinibatchBit", "drawn_profile", "sharpened_minibatch"]
 
 _POINTS = 65
 _FAR_POINTS = 4
+_FAR = 9.0
 _PAPER_VARIANCE = 2.0
 
 
 @attrs.frozen
-class MinibatchBit(dp_event.DpEvent):  # type: ignore[misc]
+class MinibatchBit(Event):
     """One accept bit of the paper's test on a batch drawn afresh.
 
     Of N records a batch of b is drawn. With the scaled ratios ρᵢ = N rᵢ / √b, each
@@ -74,7 +64,8 @@ class MinibatchBit(dp_event.DpEvent):  # type: ignore[misc]
     variance
         The variance C that batch and added noise have together.
     positions, weights, deviations
-        V_cor as a symmetric mixture of normal components; no deviations make atoms.
+        V_cor as a symmetric mixture of normal components; without standard deviations
+        they are atoms.
     replacement
         Whether the batch is drawn with replacement.
     """
@@ -82,9 +73,9 @@ class MinibatchBit(dp_event.DpEvent):  # type: ignore[misc]
     batch: int
     records: int
     clip: float = 1.0
-    variance: float = default_correction.VARIANCE
-    positions: tuple[float, ...] = default_correction.POSITIONS
-    weights: tuple[float, ...] = default_correction.WEIGHTS
+    variance: float = VARIANCE
+    positions: tuple[float, ...] = POSITIONS
+    weights: tuple[float, ...] = WEIGHTS
     deviations: tuple[float, ...] = ()
     replacement: bool = False
 
@@ -93,7 +84,7 @@ class MinibatchBit(dp_event.DpEvent):  # type: ignore[misc]
         require_batch(self.batch, self.records)
         errors.require_positive("clip", self.clip, "The paper takes 1.")
         errors.require_positive("variance", self.variance, "The paper takes 2.")
-        if self.clip**2 >= self.variance:
+        if self.clip**2 + 2 * VARIANCE_ROUNDING >= self.variance:
             raise errors.InputError(
                 f"clip is {self.clip!r}; its square must be below the variance "
                 f"{self.variance!r}, for the batch may have that much variance itself. "
@@ -101,14 +92,42 @@ class MinibatchBit(dp_event.DpEvent):  # type: ignore[misc]
             )
         checked_mixture(self.positions, self.weights, self.deviations)
 
+    def slack(self, epsilon: float) -> float:
+        """What finite arithmetic may add to the δ of this ε.
 
-@slack_rule(MinibatchBit)
-def _slack(bit: MinibatchBit) -> float:
-    return gaussian_bit_slack(len(bit.positions))
+        Guarantee
+        ---------
+        As `bit_slack`, for bits of neighbours. Given the batch, they are made of
+        N(Δ*, C − s²); normal noise beyond 9 standard deviations and rare copies of a
+        record are charged, and within them the loss is bounded.
+        """
+        copies, rare = 1, 2 * float(special.ndtr(-_FAR))
+        drawn = self.batch / self.records
+        if self.replacement:
+            copies = likely_copies(self.batch, self.records)
+            rare += float(special.bdtrc(copies, self.batch, 1 / self.records))
+        shift, change, least = _moves(self, copies)
+        ratio = change / least
+        reach = (1 + _FAR**2) * ratio / 2 + shift**2 / (2 * least)
+        reach += _FAR * shift * math.sqrt((1 + ratio) / least)
+        reach = math.log1p(drawn * math.expm1(min(reach, 700.0)))
+        distance = gaussian_bit_distance(len(self.positions))
+        return bit_slack(distance, epsilon, reach, rare)
+
+
+def _moves(bit: MinibatchBit, copies: int) -> tuple[float, float, float]:
+    """How far ``copies`` substituted entries move Δ* and s², and the least C − s².
+
+    The mean moves by at most copies · 2κ/√b, and the batch variance by at most
+    4 f (1 − f) κ² with f = copies / b up to one half, by κ² beyond.
+    """
+    part = min(copies / bit.batch, 0.5)
+    change = 4 * part * (1 - part) * bit.clip**2 + VARIANCE_ROUNDING
+    shift = copies * log_odds_range(bit.clip / math.sqrt(bit.batch), bit.batch)
+    return shift, change, bit.variance - bit.clip**2 - VARIANCE_ROUNDING
 
 
 @PAPER.rule(MinibatchBit)
-@PAPER_IMPROVED.rule(MinibatchBit)
 def _paper(bit: MinibatchBit, count: int) -> Divergence:
     if bit.variance != _PAPER_VARIANCE or bit.clip > 1:
         raise NotApplicableError(
@@ -139,23 +158,46 @@ def _paper_one(bit: MinibatchBit) -> Divergence:
 
 @functools.lru_cache(maxsize=16)
 def _sharpened_one(bit: MinibatchBit) -> Divergence:
-    base = sharpened_minibatch(bit.batch, bit.clip, bit.variance)
-    return subsampled(base, bit.batch, bit.records)
+    return subsampled(sharpened_minibatch(bit), bit.batch, bit.records)
 
 
-@SINGLES.rule(MinibatchBit)
-def _singles(bit: MinibatchBit, count: int) -> Losses:
-    return compose_blocks(singles_table(_table(bit, *fineness(count))), count)
+def sharpened_minibatch(bit: MinibatchBit) -> Divergence:
+    """Return a sharper divergence of one batch than the paper's, for any C and clip.
+
+    The batch variance changes by at most 4 (b − 1) κ² / b² when one of b scaled
+    ratios in [−κ, κ] is replaced, which bounds the variance terms of the paper's
+    Lemma 1 by second-order ones.
+
+    Guarantee
+    ---------
+    The divergence of order α between N(Δ*, C − s²) for two batches that differ in
+    one record, Δ* and s² as the test computes them, is at most the returned bound,
+    for α w < 1 with w = E / v, E the largest change of s² and v the least variance,
+    both with their rounding.
+    """
+    shift, change, least = _moves(bit, 1)
+    w = change / least
+    # The largest integer strictly below 1 / w.
+    largest = math.ceil(1 / w) - 1
+    if largest < 2:
+        raise NotApplicableError(
+            f"batch is {bit.batch}; the sharpened Rényi bound needs an order of at "
+            f"least 2 below {1 / w:.3g}. Take a larger batch."
+        )
+    bound = (w**2 / (4 * (1 - w)) + shift**2 / (2 * least)) * (1 + 1e-9)
+    return Divergence(
+        lambda order: order / (1 - order * w) * bound, min(largest, LARGEST_ORDER)
+    )
 
 
 @BLOCKS.rule(MinibatchBit)
-def _blocks(bit: MinibatchBit, count: int) -> Losses:
-    return compose_blocks(_table(bit, *fineness(count)), count)
+def _parts(bit: MinibatchBit, count: int) -> list[Part]:
+    return chain_parts(_blocks(bit, *fineness(count)), count)
 
 
 @functools.lru_cache(maxsize=16)
-def _table(bit: MinibatchBit, longest: int, cells: int) -> BlockTable:
-    return lens_table(drawn_profile(bit), longest, cells)
+def _blocks(bit: MinibatchBit, longest: int, cells: int) -> Blocks:
+    return lens(drawn_profile(bit), longest, cells)
 
 
 def drawn_profile(bit: MinibatchBit) -> Profile:
@@ -188,15 +230,8 @@ def _in_batch(bit: MinibatchBit) -> Profile:
 
 
 def _grid(bit: MinibatchBit, copies: int) -> BitGrid:
-    """Bound one bit when ``copies`` entries of the batch are substituted.
-
-    The mean moves by at most copies · 2κ/√b, and the batch variance by at most
-    4 f (1 − f) κ² with f = copies / b up to one half, by κ² beyond.
-    """
-    share = min(copies / bit.batch, 0.5)
-    change = 4 * share * (1 - share) * bit.clip**2 + VARIANCE_ROUNDING
-    shift = copies * log_odds_range(bit.clip / math.sqrt(bit.batch), bit.batch)
-    least = bit.variance - bit.clip**2 - VARIANCE_ROUNDING
+    """Bound one bit when ``copies`` entries of the batch are substituted."""
+    shift, change, least = _moves(bit, copies)
     mixture = checked_mixture(bit.positions, bit.weights, bit.deviations)
     most = bit.variance + VARIANCE_ROUNDING
     # Several copies are rare, so that their bound need not be as tight.

@@ -15,13 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dpmcmc.accounting.bounded_range import bounded_range_profile
-
 __all__ = [
     "Profile",
-    "Tangents",
-    "amplified_range",
-    "bounded_range_points",
+    "amplified",
     "likely_copies",
     "lower_hull",
     "with_replacement",
@@ -31,7 +27,6 @@ __all__ = [
 Array = NDArray[np.float64]
 
 _IGNORED_COPIES = 1e-15
-_NEAR_OVERFLOW = 600.0
 
 
 @dataclass(frozen=True)
@@ -49,46 +44,30 @@ class Profile:
     epsilons: Array
     deltas: Array
 
-    def tangents(self) -> "Tangents":
-        """Extend to negative ε and take the lower convex hull in e^ε.
+    def corners(self) -> tuple[Array, Array]:
+        """Return a convex polygon that holds every pair of accept probabilities.
+
+        Returns
+        -------
+        lower, gap
+            p′ and p − p′ at its corners, from p = 1 to p′ = 0.
 
         Guarantee
         ---------
-        The true profile is convex and below every point, so it is below the hull.
-        Between neighbours it is then at most the chord.
+        Every pair (p, p′) with p ≥ p′ of a bit with this profile is in the polygon:
+        p − e^ε p′ is below the lower convex hull of the bounds, in e^ε, of their
+        mirror images for ε < 0, and of P(S) = 1 at e^ε = 0.
         """
         minus = -self.epsilons[:0:-1]
         mirrored = -np.expm1(minus) + np.exp(minus) * self.deltas[:0:-1]
-        excess = np.expm1(np.concatenate([minus, self.epsilons]))
-        heights = np.concatenate([mirrored, self.deltas])
-        # The trivial test S = everything: P(S) = 1 at e^ε = 0.
-        excess = np.concatenate([[-1.0], excess])
-        heights = np.concatenate([[1.0], heights])
+        excess = np.concatenate([[-1.0], np.expm1(minus), np.expm1(self.epsilons)])
+        heights = np.concatenate([[1.0], mirrored, self.deltas])
         kept = lower_hull(excess, heights)
-        return Tangents(excess[kept], heights[kept])
-
-
-@dataclass(frozen=True)
-class Tangents:
-    """A convex polygon that holds every pair (p, p′) of accept probabilities.
-
-    Attributes
-    ----------
-    excess
-        e^ε − 1 in rising order, from −1.
-    heights
-        p − e^ε p′ is at most this.
-    """
-
-    excess: Array
-    heights: Array
-
-    def vertices(self) -> tuple[Array, Array]:
-        """Return p′ and p − p′ at the corners of the polygon."""
-        lower = -np.diff(self.heights) / np.diff(self.excess)
+        excess, heights = excess[kept], heights[kept]
+        lower = -np.diff(heights) / np.diff(excess)
         # Beyond the last ε only p ≤ δ + e^ε p′ remains, with p′ = 0 at the corner.
         lower = np.append(lower, 0.0)
-        return lower, self.heights + self.excess * lower
+        return lower, heights + excess * lower
 
 
 def lower_hull(x: Array, y: Array) -> list[int]:
@@ -104,28 +83,6 @@ def lower_hull(x: Array, y: Array) -> list[int]:
     return kept
 
 
-def amplified_range(eta: float, batch: int, records: int) -> float:
-    """Return the log-odds range after drawing a batch without replacement.
-
-    Guarantee
-    ---------
-    If the bit, given the batch, has log-odds range η under substitution of one record
-    of the batch, then without knowledge of the batch it has the returned range.
-    """
-    share = batch / records
-    if eta > _NEAR_OVERFLOW:
-        # The same without overflow, and without cancellation for a range so wide.
-        amplified = eta + math.log(share + (1 - share) * math.exp(-eta))
-    else:
-        amplified = math.log1p(share * math.expm1(eta))
-    return amplified * (1 + 1e-14)
-
-
-def bounded_range_points(eta: float, epsilons: Array) -> Array:
-    """Return the profile of an η-bounded-range bit at each ε."""
-    return np.array([bounded_range_profile(eta, epsilon) for epsilon in epsilons])
-
-
 def without_replacement(base: Profile, batch: int, records: int) -> Profile:
     """Amplify a profile by drawing b of N records without replacement.
 
@@ -135,9 +92,14 @@ def without_replacement(base: Profile, batch: int, records: int) -> Profile:
     both orders. The result bounds the profile on all records, if the batch is drawn
     afresh for every bit and is never released.
     """
-    share = batch / records
-    deltas = share * base.deltas * (1 + 1e-12)
-    return Profile(np.log1p(share * np.expm1(base.epsilons)), deltas)
+    drawn = batch / records
+    deltas = drawn * base.deltas * (1 + 1e-12)
+    return Profile(amplified(base.epsilons, drawn), deltas)
+
+
+def amplified(epsilons: Array, drawn: float) -> Array:
+    """Return log(1 + q (e^ε − 1)), the ε after drawing a record with probability q."""
+    return np.asarray(np.log1p(drawn * np.expm1(epsilons)))
 
 
 def with_replacement(
@@ -164,14 +126,14 @@ def with_replacement(
     most = likely_copies(batch, records)
     deltas = np.full(len(epsilons), special.bdtrc(most, batch, 1 / records))
     for copies in range(1, most + 1):
-        chance = special.bdtrc(copies - 1, batch, 1 / records)
-        deltas += (chance - special.bdtrc(copies, batch, 1 / records)) * base(copies)
+        more = special.bdtrc(copies - 1, batch, 1 / records)
+        deltas += (more - special.bdtrc(copies, batch, 1 / records)) * base(copies)
     deltas = np.minimum(deltas * (1 + 1e-9), drawn)
-    return Profile(np.log1p(drawn * np.expm1(epsilons)), deltas)
+    return Profile(amplified(epsilons, drawn), deltas)
 
 
 def likely_copies(batch: int, records: int) -> int:
-    """Return how many copies of one record a batch has, but for a tiny chance."""
+    """Return how many copies of one record a batch has, but for rare ones."""
     copies = 1
     while special.bdtrc(copies, batch, 1 / records) > _IGNORED_COPIES:
         copies += 1

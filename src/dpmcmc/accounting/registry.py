@@ -1,18 +1,16 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which accountants exist, and which events each of them can price.
+"""Events say what was released; accountants hold one rule for each type of event.
 
-An accountant has a rule for each type of event that it understands. A rule turns one
-event, repeated a number of times, into a piece; the accountant combines the pieces
-of all stages into one privacy curve. A new event is one file that defines the event
-and registers its rules; nothing here changes.
+A rule turns one event, repeated a number of times, into a piece; the accountant
+combines the pieces of all stages into one privacy curve. A new event is one file that
+defines the event and registers its rules; nothing here changes.
 """
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
-
-from dp_accounting import dp_event
 
 from dpmcmc.errors import InputError, require_count
 
@@ -20,23 +18,19 @@ __all__ = [
     "ACCOUNTANTS",
     "Accountant",
     "Curve",
+    "Event",
     "Leaves",
     "NotApplicableError",
+    "Released",
     "UnsupportedEventError",
+    "bit_slack",
     "flatten",
+    "is_not_private",
     "require_supported",
-    "slack_rule",
     "total_slack",
 ]
 
 Piece = TypeVar("Piece")
-Leaves = Mapping[dp_event.DpEvent, int]
-"""The released events, each with the number of times that it happened."""
-
-ACCOUNTANTS: dict[str, "Accountant[Any]"] = {}
-"""Every accountant by its name, in the order of the table that a user sees."""
-
-_SLACK: dict[type[dp_event.DpEvent], Callable[[Any], float]] = {}
 
 
 class UnsupportedEventError(InputError):
@@ -47,8 +41,53 @@ class NotApplicableError(InputError):
     """One accountant's theorem does not cover this event; others may."""
 
 
+class Event:
+    """One release: every number that a proof of its privacy needs, and nothing else.
+
+    The adjacency is the substitution of one record; the number of records is public.
+    """
+
+    def slack(self, epsilon: float) -> float:
+        """What finite arithmetic may add to the δ of this ε; 0 if it is exact."""
+        del epsilon
+        return 0.0
+
+
+Leaves = Mapping[Any, int]
+"""Single events, each with the number of times that it happened."""
+
+Released = Any
+"""An `Event`, a mapping of events to counts, or a composed event of dp-accounting."""
+
+
+def bit_slack(
+    distance: float, epsilon: float, reach: float, rare: float = 0.0
+) -> float:
+    """Return what the rounding of one bit may add to the δ of an ε.
+
+    Parameters
+    ----------
+    distance
+        Total variation between the bit as computed and the ideal bit.
+    epsilon
+        The ε.
+    reach, rare
+        Ideal bits of ordered neighbours obey P(S) ≤ e^reach Q(S) + rare.
+
+    Guarantee
+    ---------
+    For ordered neighbours with ideal bits P, Q and computed bits P̃, Q̃ there are bits
+    P̂, Q̂ such that (P̂, Q̂) is dominated by (P, Q), and the total variation between P̂
+    and P̃, and e^ε times that between Q̂ and Q̃, sum to at most the returned number.
+    """
+    # Beyond e^700, near the largest that float64 holds, nothing is claimed anyhow.
+    both_sides = distance * (1 + math.exp(min(epsilon, 700.0)))
+    one_side = distance * (1 + math.exp(min(reach, 700.0))) + rare
+    return min(both_sides, one_side) * (1 + 1e-12)
+
+
 class Curve(Protocol):
-    """A privacy curve: upper bounds on δ for every ε, and the inverse."""
+    """A privacy curve: upper bounds on δ for every ε ≥ 0, and the inverse."""
 
     def delta(self, epsilon: float) -> float:
         """Return a δ that is valid with this ε."""
@@ -60,21 +99,17 @@ class Curve(Protocol):
 
 
 class Accountant(Generic[Piece]):
-    """A way to price events, with one rule for each type of event it understands.
+    """A method to price events, with one rule for each type of event it understands.
 
     Parameters
     ----------
-    name
-        What tables call it.
-    note
-        One line that says how it bounds the cost.
+    name, note
+        What tables call it, and one line that says how it bounds the cost.
     combine
         Turns the pieces of all events into one privacy curve.
-    sharp
-        False if another accountant is never above this one; searches skip it.
-    charged
+    certifies
         False if it quotes a bound as published, in real arithmetic: it is shown for
-        comparison and certifies nothing.
+        comparison only.
     """
 
     def __init__(
@@ -83,19 +118,15 @@ class Accountant(Generic[Piece]):
         note: str,
         combine: Callable[[Sequence[Piece]], Curve],
         *,
-        sharp: bool = True,
-        charged: bool = True,
+        certifies: bool = True,
     ) -> None:
-        self.name = name
-        self.note = note
-        self.sharp = sharp and charged
-        self.charged = charged
+        self.name, self.note, self.certifies = name, note, certifies
         self._combine = combine
-        self._rules: dict[type[dp_event.DpEvent], Callable[[Any, int], Piece]] = {}
+        self._rules: dict[type, Callable[[Any, int], Piece]] = {}
         ACCOUNTANTS[name] = self
 
     def rule(
-        self, kind: type[dp_event.DpEvent]
+        self, kind: type
     ) -> Callable[[Callable[[Any, int], Piece]], Callable[[Any, int], Piece]]:
         """Register how events of one type, repeated, become a piece."""
 
@@ -109,7 +140,7 @@ class Accountant(Generic[Piece]):
         """Say whether every event has a rule here."""
         return all(type(event) in self._rules for event in leaves)
 
-    def piece(self, event: dp_event.DpEvent, count: int) -> Piece:
+    def piece(self, event: Event, count: int) -> Piece:
         """Price one event, repeated, in the accountant's own terms."""
         return self._rules[type(event)](event, count)
 
@@ -119,98 +150,85 @@ class Accountant(Generic[Piece]):
         Guarantee
         ---------
         The released events, in any order and interleaved in any way that depends
-        only on what was released before, satisfy every (ε, δ) of the curve, up to
-        the finite-arithmetic slack that ``total_slack`` reports.
+        only on what was released before, satisfy every (ε, δ) of the curve in exact
+        arithmetic; with what `total_slack` returns added to δ, as computed.
         """
         return self._combine([self.piece(e, count) for e, count in leaves.items()])
 
 
-def slack_rule(
-    kind: type[dp_event.DpEvent],
-) -> Callable[[Callable[[Any], float]], Callable[[Any], float]]:
-    """Register the total variation between an event as computed and as proved."""
-
-    def keep(function: Callable[[Any], float]) -> Callable[[Any], float]:
-        _SLACK[kind] = function
-        return function
-
-    return keep
+ACCOUNTANTS: dict[str, Accountant[Any]] = {}
+"""Every accountant by its name, in the order of the table that a user sees."""
 
 
-def total_slack(leaves: Leaves) -> float:
-    """Return the total variation between the released law and the proved one.
+def total_slack(leaves: Leaves, epsilon: float) -> float:
+    """Return what finite arithmetic adds to the δ of this ε in all.
 
     Guarantee
     ---------
-    Total variation adds over steps, so the returned τ bounds the distance of the
-    whole release from its ideal, for every data set. An (ε, δ) of the ideal becomes
-    (ε, δ + (1 + e^ε) τ).
+    If the events satisfy (ε, δ) in exact arithmetic by any accountant, then the
+    events as computed satisfy (ε, δ + the returned number).
     """
-    return sum(count * _SLACK[type(event)](event) for event, count in leaves.items())
+    return math.fsum(n * event.slack(epsilon) for event, n in leaves.items())
 
 
 def require_supported(leaves: Leaves) -> None:
     """Refuse events for which no single accountant has all the rules."""
-    usable = [a for a in ACCOUNTANTS.values() if a.charged and a.supports(leaves)]
-    if usable and all(type(event) in _SLACK for event in leaves):
-        return
-    unknown = [event for event in leaves if type(event) not in _SLACK]
-    named = ", ".join(repr(event) for event in unknown or leaves)
-    raise UnsupportedEventError(
-        f"no accountant can price {named}; only events with registered rules have a "
-        "known cost. Register the event with an accountant, or leave it out of the "
-        "composed event if it never read the records."
-    )
+    if not any(a.certifies and a.supports(leaves) for a in ACCOUNTANTS.values()):
+        unknown = [event for event in leaves if not isinstance(event, Event)]
+        named = ", ".join(repr(event) for event in unknown or leaves)
+        raise UnsupportedEventError(
+            f"no accountant can price {named}; only events with registered rules have "
+            "a known cost. Register the event with an accountant, or leave it out if "
+            "it never read the records."
+        )
 
 
-def flatten(event: dp_event.DpEvent) -> Counter[dp_event.DpEvent]:
-    """Count the single events inside a composed one."""
-    leaves: Counter[dp_event.DpEvent] = Counter()
-    for leaf, count in _unfold(event):
-        if count:
+def is_not_private(leaves: Leaves) -> bool:
+    """Say whether one of the events is dp-accounting's `NonPrivateDpEvent`."""
+    return any(_foreign_name(event) == "NonPrivateDpEvent" for event in leaves)
+
+
+FOREIGN: dict[str, Callable[[Any], Event]] = {}
+"""How single events of dp-accounting are read, by the name of their class."""
+
+
+def flatten(released: Released) -> Counter[Any]:
+    """Count the single events of what was released.
+
+    Composed events of dp-accounting are known by the names of their classes, so that
+    its import, which is slow, is left to those who use it.
+    """
+    leaves: Counter[Any] = Counter()
+    for leaf, count in _unfold(released):
+        if require_count("count", count, "Say how often it happened.", least=0):
             leaves[leaf] += count
     return leaves
 
 
-def _unfold(event: dp_event.DpEvent) -> Iterable[tuple[dp_event.DpEvent, int]]:
-    return _STRUCTURE.get(type(event), _leaf)(event)
-
-
-def _leaf(event: dp_event.DpEvent) -> Iterable[tuple[dp_event.DpEvent, int]]:
-    if not isinstance(event, dp_event.DpEvent):
+def _unfold(released: Released) -> Iterable[tuple[Any, int]]:
+    name = _foreign_name(released)
+    if isinstance(released, Mapping):
+        parts: Iterable[tuple[Any, int]] = released.items()
+    elif name == "ComposedDpEvent":
+        parts = ((part, 1) for part in released.events)
+    elif name == "SelfComposedDpEvent":
+        parts = ((released.event, released.count),)
+    elif name == "NoOpDpEvent":
+        parts = ()
+    elif isinstance(released, Event) or name:
+        yield FOREIGN[name](released) if name in FOREIGN else released, 1
+        return
+    else:
         raise UnsupportedEventError(
-            f"event is {event!r}; it must be a dp-accounting event. Wrap what was "
-            "released in one, such as BarkerBit."
+            f"event is {released!r}; it must be an event, a mapping of events to "
+            "counts, or an event of dp-accounting. Name what was released by an event "
+            "such as BarkerBit."
         )
-    yield event, 1
+    for part, times in parts:
+        yield from ((leaf, count * times) for leaf, count in _unfold(part))
 
 
-def _nothing(_: dp_event.NoOpDpEvent) -> Iterable[tuple[dp_event.DpEvent, int]]:
-    return ()
-
-
-def _composed(
-    event: dp_event.ComposedDpEvent,
-) -> Iterable[tuple[dp_event.DpEvent, int]]:
-    for part in event.events:
-        yield from _unfold(part)
-
-
-def _repeated(
-    event: dp_event.SelfComposedDpEvent,
-) -> Iterable[tuple[dp_event.DpEvent, int]]:
-    times = require_count(
-        "count", event.count, "Say how often the event happened.", least=0
-    )
-    for leaf, count in _unfold(event.event):
-        yield leaf, times * count
-
-
-_STRUCTURE: dict[
-    type[dp_event.DpEvent],
-    Callable[[Any], Iterable[tuple[dp_event.DpEvent, int]]],
-] = {
-    dp_event.NoOpDpEvent: _nothing,
-    dp_event.ComposedDpEvent: _composed,
-    dp_event.SelfComposedDpEvent: _repeated,
-}
+def _foreign_name(event: object) -> str:
+    """Return the name of a class of dp-accounting, or nothing."""
+    kind = type(event)
+    return kind.__name__ if kind.__module__ == "dp_accounting.dp_event" else ""

@@ -57,10 +57,9 @@ def add(commands: Commands) -> None:
     )
     plan.add_argument(
         "--test",
-        choices=("barker", "gaussian", "minibatch", "logistic"),
+        choices=("barker", "gaussian", "minibatch"),
         help="acceptance test: barker (exact) or gaussian on all records, minibatch "
-        "(the paper's) or logistic on a batch; default: barker, or minibatch with "
-        "--batch",
+        "(the paper's) on a batch; default: barker, or minibatch with --batch",
     )
     plan.add_argument(
         "--replacement", action="store_true", help="draw batches with replacement"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ledger: how much may be spent on which records, and what was spent."""
 
-import math
 import secrets
 import threading
 import time
@@ -54,7 +53,11 @@ class Ledger:
 
     @classmethod
     def open(
-        cls, where: str | Path, *, create: bool = True, timeout: float = 30.0
+        cls,
+        where: str | Path,
+        *,
+        create: bool = True,
+        timeout: float = 30.0,
     ) -> "Ledger":
         """Open a ledger, or begin one.
 
@@ -300,16 +303,22 @@ class Reservation:
 
 
 def _request(
-    account: Account, total: DpEvent, only: bool, claims: tuple[float, float] | None
+    account: Account,
+    total: DpEvent,
+    only: bool,
+    claims: tuple[float, float] | None,
 ) -> JSON:
     """Return what an entry says of a run that is to be reserved, but its purpose."""
     tally = tally_of(total)
     if only:
         require_alone(account, total)
-    if claims is not None and not (0 <= claims[0] < math.inf and 0 <= claims[1] < 1):
+    if claims is not None and not (
+        0 <= claims[0] < float("inf") and 0 <= claims[1] < 1
+    ):
         raise LedgerError(
             f"claims is {claims!r}; it must be the (ε, δ) of the run's own statement, "
-            "with a finite ε and a δ below 1. Correct it, or leave it out."
+            "with a finite ε of at least 0 and a δ from 0 to 1. Leave it out if there "
+            "is none."
         )
     return {
         "total": encode(total),

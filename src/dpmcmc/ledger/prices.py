@@ -14,14 +14,11 @@ from dpmcmc.accounting import (
     BarkerBit,
     GaussianBarkerBit,
     GaussianBatchSum,
-    LogisticMinibatchBit,
     MinibatchBit,
 )
 from dpmcmc.accounting.accountants import SHARPENED, ZCDP
-from dpmcmc.accounting.batch_gaussian import amplified_values
-from dpmcmc.accounting.gaussian import subsampled
+from dpmcmc.accounting.batch_gaussian import batch_sum_part
 from dpmcmc.accounting.gaussian_barker import full_data_profile
-from dpmcmc.accounting.logistic_minibatch import logistic_profile
 from dpmcmc.accounting.minibatch import drawn_profile
 from dpmcmc.accounting.profiles import Profile
 from dpmcmc.accounting.registry import (
@@ -29,7 +26,7 @@ from dpmcmc.accounting.registry import (
     require_supported,
     total_slack,
 )
-from dpmcmc.accounting.renyi import Divergence
+from dpmcmc.accounting.renyi import Divergence, subsampled
 from dpmcmc.ledger.capacity import Capacity, Cost
 from dpmcmc.ledger.divergences import bit_divergence, lattice_divergence
 from dpmcmc.ledger.errors import LedgerError
@@ -42,7 +39,6 @@ Prices = Mapping[DpEvent, Cost]
 
 _UPWARD = 1 + 1e-12
 _OVERFLOWS = 1e300
-_LATTICE_SLACK = 2.0**-50
 _MOST_TERMS = 2**12
 """Orders above this are not tried where the bound sums over all smaller ones."""
 
@@ -85,15 +81,9 @@ def offers(event: DpEvent, capacity: Capacity) -> tuple[Cost, ...]:
     other, whose Rényi divergence of the capacity's order is at most ``divergence``.
     """
     require_supported({event: 1})
-    rounding = total_slack({event: 1})
-
-    def slack(bound: Bound) -> float:
-        both = max(bound.cut + rounding, rounding * math.exp(capacity.epsilon))
-        one = bound.cut + rounding * (1 + math.exp(min(bound.reach, 700.0)))
-        return min(both, one)
-
+    rounding = total_slack({event: 1}, capacity.epsilon)
     found = tuple(
-        Cost(_above(bound.divergence), Fraction(slack(bound) * _UPWARD))
+        Cost(_above(bound.divergence), Fraction((bound.cut + rounding) * _UPWARD))
         for bound in _bounds(event, capacity.order)
         if bound.divergence < _OVERFLOWS
     )
@@ -114,14 +104,10 @@ class Bound(NamedTuple):
     ----------
     divergence, cut
         The divergence of the ideal event once its tails are cut, and their probability.
-    reach
-        The largest log ratio at which the bound looks at a bit; infinite if it looks
-        at all of them.
     """
 
     divergence: float
     cut: float = 0.0
-    reach: float = math.inf
 
 
 def _above(divergence: float) -> Fraction:
@@ -150,19 +136,18 @@ def _sharpened(event: DpEvent, order: int) -> Iterable[Bound]:
 
 
 def _bounded(bit: BarkerBit, order: int) -> Iterable[Bound]:
-    reach = bit.log_odds_range
     # The loss itself is never more than the range of the log odds.
-    yield Bound(min(order * ZCDP.piece(bit, 1), reach), reach=reach)
+    yield Bound(min(order * ZCDP.piece(bit, 1), bit.log_odds_range))
 
 
 def _profiled(profile: Profile, order: int) -> Iterable[Bound]:
-    yield Bound(*bit_divergence(profile, order), float(profile.epsilons[-1]))
+    yield Bound(*bit_divergence(profile, order))
 
 
 def _batch_sum(event: GaussianBatchSum, order: int) -> Iterable[Bound]:
-    values, step = amplified_values(event.batch / event.records, event.mu)
-    from_zero = values[len(values) // 2 :: -1] + _LATTICE_SLACK
-    yield Bound(*lattice_divergence(from_zero, step, order))
+    part = batch_sum_part(event)
+    deltas = part.deltas(part.step) * (1 + part.error)
+    yield Bound(*lattice_divergence(deltas, part.step, order))
 
 
 def _batch_sum_by_orders(event: GaussianBatchSum, order: int) -> Iterable[Bound]:
@@ -175,6 +160,5 @@ _OTHERS: dict[type[DpEvent], tuple[Callable[[Any, int], Iterable[Bound]], ...]] 
     BarkerBit: (_bounded,),
     GaussianBarkerBit: (lambda bit, order: _profiled(full_data_profile(bit), order),),
     GaussianBatchSum: (_batch_sum, _batch_sum_by_orders),
-    LogisticMinibatchBit: (lambda bit, order: _profiled(logistic_profile(bit), order),),
     MinibatchBit: (lambda bit, order: _profiled(drawn_profile(bit), order),),
 }

@@ -47,10 +47,7 @@ def epsilon_that_fits(account: Account, delta: float, run: Run | None = None) ->
     factor = (whole.divergence - held.divergence) / cost.divergence
     if cost.slack:
         factor = min(factor, (whole.slack - held.slack) / cost.slack)
-    try:
-        found = certify_epsilon(kind.scaled(factor).event(), delta).epsilon
-    except OverflowError:  # what is advice alone is no reason to fail
-        found = math.inf
+    found = certify_epsilon(kind.scaled(factor).event(), delta).epsilon
     return float(_DIGITS.create_decimal(found)) if math.isfinite(found) else 0.0
 
 

@@ -7,13 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dp_accounting.dp_event import DpEvent, SelfComposedDpEvent
-
 from dpmcmc import errors
 from dpmcmc.accounting import (
     BarkerBit,
+    Event,
     GaussianBarkerBit,
-    LogisticMinibatchBit,
     MinibatchBit,
     certify_epsilon,
     largest_clip,
@@ -24,41 +22,30 @@ from dpmcmc.aligned import aligned, filled
 
 __all__ = ["TESTS", "Plan", "Row", "plan"]
 
-_PAPER_VARIANCE = 2.0
 _SCALED_CLIP = 1.0
 
 
-def _barker(records: int, batch: int | None, clip: float, replacement: bool) -> DpEvent:
+def _barker(records: int, batch: int | None, clip: float, replacement: bool) -> Event:
     _require_all("barker", batch, replacement)
     return BarkerBit(clip, records)
 
 
-def _gaussian(
-    records: int, batch: int | None, clip: float, replacement: bool
-) -> DpEvent:
+def _gaussian(records: int, batch: int | None, clip: float, replacement: bool) -> Event:
     _require_all("gaussian", batch, replacement)
     return GaussianBarkerBit(clip, records)
 
 
 def _minibatch(
     records: int, batch: int | None, clip: float, replacement: bool
-) -> DpEvent:
+) -> Event:
     size = _require_some("minibatch", batch)
     return MinibatchBit(size, records, clip, replacement=replacement)
 
 
-def _logistic(
-    records: int, batch: int | None, clip: float, replacement: bool
-) -> DpEvent:
-    size = _require_some("logistic", batch)
-    return LogisticMinibatchBit(size, records, clip, replacement)
-
-
-TESTS: dict[str, Callable[[int, int | None, float, bool], DpEvent]] = {
+TESTS: dict[str, Callable[[int, int | None, float, bool], Event]] = {
     "barker": _barker,
     "gaussian": _gaussian,
     "minibatch": _minibatch,
-    "logistic": _logistic,
 }
 """The acceptance tests by name, and the event of one step of each."""
 
@@ -121,8 +108,8 @@ class Plan:
     budget: float | None
     paper_steps: int | None
     rows: tuple[Row, ...]
-    bit: DpEvent
-    paper_bit: DpEvent | None
+    bit: Event
+    paper_bit: Event
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as JSON values; where there is no bound, ε is None."""
@@ -164,7 +151,7 @@ class Plan:
         return [
             (
                 count,
-                certify_epsilon(_chain(self.bit, count), self.delta).epsilon,
+                certify_epsilon({self.bit: count}, self.delta).epsilon,
                 paper_epsilon(self.paper_bit, count, self.delta)[0],
             )
             for count in steps
@@ -249,7 +236,7 @@ def plan(
     if epsilon is not None:
         epsilon = errors.require_positive("epsilon", epsilon, "Give the budget's ε.")
 
-    def bit_of(width: float) -> DpEvent:
+    def bit_of(width: float) -> Event:
         return TESTS[name](records, batch, width, replacement)
 
     if clip is None:
@@ -267,7 +254,7 @@ def plan(
             )
         steps = most_steps(bit, epsilon, delta)
     paper_bit = _paper_bit(records, batch, clip)
-    certificate = certify_epsilon(_chain(bit, steps), delta)
+    certificate = certify_epsilon({bit: steps}, delta)
     if math.isinf(certificate.epsilon):
         raise errors.InputError(
             f"delta is {delta!r}; with {steps} steps and clip {clip:.6g} no ε is "
@@ -296,7 +283,7 @@ def plan(
 
 
 def _clip_for(
-    bit_of: Callable[[float], DpEvent],
+    bit_of: Callable[[float], Event],
     steps: int | None,
     epsilon: float | None,
     delta: float,
@@ -309,17 +296,11 @@ def _clip_for(
     return largest_clip(bit_of, steps, epsilon, delta)
 
 
-def _paper_bit(records: int, batch: int | None, clip: float) -> DpEvent | None:
+def _paper_bit(records: int, batch: int | None, clip: float) -> Event:
     """Return the paper's test with the same clip, for comparison."""
     if batch is None:
         return GaussianBarkerBit(clip, records)
-    if clip**2 >= _PAPER_VARIANCE:
-        return None
     return MinibatchBit(batch, records, clip)
-
-
-def _chain(bit: DpEvent, steps: int) -> DpEvent:
-    return SelfComposedDpEvent(bit, steps)
 
 
 def _require_all(test: str, batch: int | None, replacement: bool) -> None:
