@@ -8,6 +8,7 @@ from dpmcmc.accounting.certify import (
     Certificate,
     certify_delta,
     certify_epsilon,
+    zcdp_cost,
 )
 from dpmcmc.accounting.gaussian_barker import GaussianBarkerBit
 from dpmcmc.accounting.gaussian_release import GaussianRelease
@@ -35,4 +36,5 @@ __all__ = [
     "largest_clip",
     "least_noise",
     "most_steps",
+    "zcdp_cost",
 ]

@@ -4,9 +4,7 @@
 
 from collections.abc import Callable
 
-from dp_accounting.dp_event import DpEvent, NoOpDpEvent
-
-from dpmcmc.accounting import largest_clip, most_steps
+from dpmcmc.accounting import Event, largest_clip, most_steps
 from dpmcmc.errors import InputError, require_count
 from dpmcmc.sampling.plan import Request
 
@@ -15,15 +13,11 @@ __all__ = ["affordable_steps", "widest_clip"]
 _MOST_STEPS = 10**7
 """Steps that a budget may buy without the user having said how many."""
 
-_NOTHING = NoOpDpEvent()
-
 
 def affordable_steps(
     request: Request,
-    decision: DpEvent,
+    decision: Event,
     chains: int,
-    *,
-    others: DpEvent = _NOTHING,
 ) -> int:
     """The steps of each chain: as given, or as many as the budget buys.
 
@@ -35,8 +29,6 @@ def affordable_steps(
         The event of one decision.
     chains
         How many chains share the budget.
-    others
-        What else is released within the budget.
 
     Raises
     ------
@@ -52,7 +44,7 @@ def affordable_steps(
             "neither epsilon nor steps was given. Give epsilon, to have as many steps "
             "as it buys, or steps, to read the ε that they cost."
         )
-    decisions = most_steps(decision, request.epsilon, request.delta, others)
+    decisions = most_steps(decision, request.epsilon, request.delta)
     steps = decisions // chains
     if steps < 1:
         raise InputError(
@@ -71,10 +63,8 @@ def affordable_steps(
 
 def widest_clip(
     request: Request,
-    decision_of: Callable[[float], DpEvent],
+    decision_of: Callable[[float], Event],
     chains: int,
-    *,
-    others: DpEvent = _NOTHING,
 ) -> float:
     """The widest clip with which the steps that were asked fit the budget."""
     if request.epsilon is None or request.steps is None:
@@ -85,5 +75,5 @@ def widest_clip(
         )
     steps = require_count("steps", request.steps, "Give the steps of each chain.")
     return largest_clip(
-        decision_of, chains * steps, request.epsilon, request.delta, others
+        decision_of, chains * steps, request.epsilon, request.delta
     )

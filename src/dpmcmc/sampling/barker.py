@@ -13,9 +13,8 @@ from functools import partial
 from typing import Any
 
 import jax
-from dp_accounting.dp_event import DpEvent
 
-from dpmcmc.accounting import BarkerBit, GaussianBarkerBit
+from dpmcmc.accounting import BarkerBit, Event, GaussianBarkerBit
 from dpmcmc.correction import Correction, correction_for
 from dpmcmc.errors import InputError, require_positive
 from dpmcmc.influence.choices import (
@@ -124,7 +123,7 @@ def _plan(
     method: Barker | GaussianBarker,
     problem: Problem,
     request: Request,
-    decision_of: Callable[[float], DpEvent],
+    decision_of: Callable[[float], Event],
     noise: CorrectedNoise | None,
 ) -> Plan:
     proposal = require_proposal(method.proposal)
@@ -183,14 +182,14 @@ def corrected_noise(variance: float, correction: Correction | None) -> Corrected
     return CorrectedNoise(variance, mixture)
 
 
-def _barker_decision(records: int) -> Callable[[float], DpEvent]:
+def _barker_decision(records: int) -> Callable[[float], Event]:
     """A decision whose log odds one record moves by at most twice the clip."""
     return partial(BarkerBit, records=records)
 
 
 def _gaussian_decision(
     records: int, noise: CorrectedNoise
-) -> Callable[[float], DpEvent]:
+) -> Callable[[float], Event]:
     mixture = noise.correction
     return partial(
         GaussianBarkerBit,
@@ -207,7 +206,7 @@ def _settled_clip(
     problem: Problem,
     request: Request,
     tempered: float,
-    decision_of: Callable[[float], DpEvent],
+    decision_of: Callable[[float], Event],
     chains: int,
 ) -> float | None:
     """The clip that was given or can be found; None if none is needed."""

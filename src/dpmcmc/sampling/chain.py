@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from dp_accounting.dp_event import DpEvent, NoOpDpEvent, SelfComposedDpEvent
 
+from dpmcmc.accounting import Event
 from dpmcmc.errors import InputError, require_count
 from dpmcmc.model.tracing import is_double
 from dpmcmc.posterior.statement import StageSummary
@@ -25,7 +25,7 @@ from dpmcmc.progress import steps_bar
 from dpmcmc.proposals import Kernel, Proposal
 from dpmcmc.proposals.fitting import fit_proposal
 from dpmcmc.sampling.problem import Problem
-from dpmcmc.sampling.stages import Charge, Charged, Context, Part, SoFar
+from dpmcmc.sampling.stages import Charge, Charged, Context, Events, Part, SoFar
 
 __all__ = [
     "Chain",
@@ -86,7 +86,7 @@ class Chain:
     lengths
         Chains, steps and warm-up.
     decision
-        The event of one decision; nothing if decisions read no record.
+        The event of one decision; None if decisions read no record.
     test
         The test that the decisions are made with, but for the number of a record that
         enters it: says how many records a step reads.
@@ -99,23 +99,21 @@ class Chain:
     """
 
     lengths: Lengths
-    decision: DpEvent
+    decision: Event | None
     test: Test
     setup: Callable[[Context, SoFar], ChainSetup]
     sentence: str
     name: str = "chain"
 
     @property
-    def event(self) -> DpEvent:
+    def events(self) -> Events:
         """All decisions of all chains."""
-        if self.is_free:
-            return NoOpDpEvent()
         return self._cost(self.lengths.steps)
 
     @property
     def is_free(self) -> bool:
         """Whether decisions read no record."""
-        return isinstance(self.decision, NoOpDpEvent)
+        return self.decision is None
 
     def run(
         self, context: Context, so_far: SoFar, charged: Charged, charge: Charge
@@ -198,14 +196,16 @@ class Chain:
         del problem, so_far
         return None
 
-    def _cost(self, steps: int) -> DpEvent:
-        return SelfComposedDpEvent(self.decision, self.lengths.chains * steps)
+    def _cost(self, steps: int) -> Events:
+        if self.decision is None:
+            return {}
+        return {self.decision: self.lengths.chains * steps}
 
     def _steps_done(self, kept: Sequence[Part], charged: Charged) -> int:
         if self.is_free:
             return sum(len(part.arrays["accepted"]) for part in kept)
-        counts: Iterable[int] = (event.count for event in charged.values())  # type: ignore[attr-defined]
-        return sum(counts) // self.lengths.chains
+        decisions = sum(sum(events.values()) for events in charged.values())
+        return decisions // self.lengths.chains
 
     def _chunk(self, problem: Problem) -> int:
         """Steps for which the bar moves often, and batches made ahead fit in memory."""

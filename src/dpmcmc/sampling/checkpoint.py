@@ -9,11 +9,10 @@ released. A part that was charged and not kept is lost, and is never made again.
 from collections.abc import Sequence
 from typing import Protocol
 
-from dp_accounting.dp_event import DpEvent
-
+from dpmcmc.accounting import Event
 from dpmcmc.errors import InputError
 from dpmcmc.posterior.statement import Statement
-from dpmcmc.sampling.stages import Charged, Part
+from dpmcmc.sampling.stages import Charged, Events, Part
 
 __all__ = ["Checkpoint", "MemoryCheckpoint"]
 
@@ -21,14 +20,14 @@ __all__ = ["Checkpoint", "MemoryCheckpoint"]
 class Checkpoint(Protocol):
     """Who answers for the budget of a run. Its methods may refuse by raising."""
 
-    def reserve(self, event: DpEvent, statement: Statement) -> None:
+    def reserve(self, events: Events, statement: Statement) -> None:
         """Set aside the cost of a whole run, before any record is read.
 
-        For a run that was interrupted, refuse an event that is not the one of before.
+        For a run that was interrupted, refuse events that are not those of before.
         """
         ...
 
-    def charge(self, stage: str, part: str, event: DpEvent) -> None:
+    def charge(self, stage: str, part: str, events: Events) -> None:
         """Charge a part of a stage, before anything is read for it."""
         ...
 
@@ -53,23 +52,23 @@ class MemoryCheckpoint:
     """
 
     def __init__(self) -> None:
-        self._event: DpEvent | None = None
-        self._charged: dict[str, dict[str, DpEvent]] = {}
+        self._events: dict[Event, int] | None = None
+        self._charged: dict[str, dict[str, Events]] = {}
         self._kept: dict[str, list[Part]] = {}
 
-    def reserve(self, event: DpEvent, statement: Statement) -> None:
-        """Remember the event of the run; refuse another one."""
+    def reserve(self, events: Events, statement: Statement) -> None:
+        """Remember the events of the run; refuse other ones."""
         del statement
-        if self._event is not None and self._event != event:
+        if self._events is not None and self._events != dict(events):
             raise InputError(
                 "the checkpoint is of a run with other settings. Give the settings "
                 "that it was begun with, or leave the checkpoint out."
             )
-        self._event = event
+        self._events = dict(events)
 
-    def charge(self, stage: str, part: str, event: DpEvent) -> None:
+    def charge(self, stage: str, part: str, events: Events) -> None:
         """Remember that a part was charged."""
-        self._charged.setdefault(stage, {})[part] = event
+        self._charged.setdefault(stage, {})[part] = dict(events)
 
     def charged(self, stage: str) -> Charged:
         """The parts of a stage that were charged."""

@@ -10,11 +10,10 @@ The largest μ whose composition fits (ε, δ) is found once, before a record is
 import math
 from typing import NamedTuple
 
-from dp_accounting.dp_event import ComposedDpEvent, DpEvent, SelfComposedDpEvent
-
 from dpmcmc.accounting import BarkerBit, GaussianRelease, largest
 from dpmcmc.errors import InputError
 from dpmcmc.sampling.plan import Request
+from dpmcmc.sampling.stages import Events
 
 __all__ = ["Split", "split_budget"]
 
@@ -71,13 +70,11 @@ def split_budget(
         clip = mu * math.sqrt(fraction / decisions) if decisions else 0.0
         return Split(mu * math.sqrt(1 - fraction), clip)
 
-    def event_of(mu: float) -> DpEvent:
+    def events_of(mu: float) -> Events:
         release, clip = split(mu)
         if not decisions:
-            return GaussianRelease(release)
+            return {GaussianRelease(release): 1}
         decision = BarkerBit(clip=clip, records=records)
-        return ComposedDpEvent(
-            [GaussianRelease(release), SelfComposedDpEvent(decision, decisions)]
-        )
+        return {GaussianRelease(release): 1, decision: decisions}
 
-    return split(largest(event_of, request.epsilon, request.delta))
+    return split(largest(events_of, request.epsilon, request.delta))

@@ -32,7 +32,7 @@ def run(plan: Plan, context: Context, checkpoint: Checkpoint) -> Posterior:
     is charged before a record is read for it. What is returned is a function of the
     kept parts and of public numbers.
     """
-    checkpoint.reserve(plan.event, plan.statement({}))
+    checkpoint.reserve(plan.events, plan.statement({}))
     so_far: dict[str, list[Part]] = {}
     for stage in plan.stages:
         parts = so_far[stage.name] = list(checkpoint.kept(stage.name))

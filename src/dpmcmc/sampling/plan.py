@@ -3,20 +3,19 @@
 """A plan: the stages of a run with their certificate, settled before a record is read."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Protocol
 
-from dp_accounting.dp_event import ComposedDpEvent, DpEvent, NoOpDpEvent
-
-from dpmcmc.accounting import Certificate, certify_epsilon, zcdp
+from dpmcmc.accounting import Certificate, Event, certify_epsilon, zcdp_cost
 from dpmcmc.errors import InputError
 from dpmcmc.model.python_function import PythonFunction
 from dpmcmc.posterior import Posterior, Statement
 from dpmcmc.posterior.statement import StageSummary
 from dpmcmc.sampling.problem import Problem
-from dpmcmc.sampling.stages import Context, SoFar, Stage
+from dpmcmc.sampling.stages import Context, Events, SoFar, Stage
 
 __all__ = ["Method", "Plan", "Request", "make_plan"]
 
@@ -91,9 +90,9 @@ class Plan:
     notes: tuple[str, ...] = ()
 
     @property
-    def event(self) -> DpEvent:
+    def events(self) -> Events:
         """What bounds the cost of all stages together."""
-        return ComposedDpEvent([stage.event for stage in self.stages])
+        return _together(self.stages)
 
     def statement(self, so_far: SoFar) -> Statement:
         """What will be released, or was, and what it costs."""
@@ -132,11 +131,18 @@ class Plan:
 
 def _fractions(stages: Sequence[Stage]) -> list[float]:
     """The fraction of the cost of each stage, by zero-concentrated privacy."""
-    costly = [not isinstance(stage.event, NoOpDpEvent) for stage in stages]
+    costly = [bool(stage.events) for stage in stages]
     if sum(costly) <= 1:
         return [float(is_costly) for is_costly in costly]
-    costs = [zcdp(stage.event) for stage in stages]
+    costs = [zcdp_cost(stage.events) for stage in stages]
     return [cost / math.fsum(costs) for cost in costs]
+
+
+def _together(stages: Sequence[Stage]) -> Events:
+    total: Counter[Event] = Counter()
+    for stage in stages:
+        total.update(stage.events)
+    return total
 
 
 def make_plan(
@@ -162,8 +168,7 @@ def make_plan(
     """
     certificate = None
     if request.is_private:
-        event = ComposedDpEvent([stage.event for stage in stages])
-        certificate = certify_epsilon(event, request.delta)
+        certificate = certify_epsilon(_together(stages), request.delta)
         _require_within(certificate, request)
     return Plan(
         problem=problem,

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run is a list of stages; a method is a function from settings to such a list.
 
-A stage has an event, fixed before a record is read, that bounds the cost of all that it
+A stage has events, fixed before a record is read, that bound the cost of all that it
 releases. It releases parts, each charged before a record is read for it and kept once
 it is released. What it does next may depend on what was released before, and on nothing
 else of the records.
@@ -13,13 +13,25 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from dp_accounting.dp_event import DpEvent
 
+from dpmcmc.accounting import Event
 from dpmcmc.posterior.statement import StageSummary
 from dpmcmc.private import Tape
 from dpmcmc.sampling.problem import Problem
 
-__all__ = ["Arrays", "Charge", "Charged", "Context", "Part", "SoFar", "Stage"]
+__all__ = [
+    "Arrays",
+    "Charge",
+    "Charged",
+    "Context",
+    "Events",
+    "Part",
+    "SoFar",
+    "Stage",
+]
+
+Events = Mapping[Event, int]
+"""What is released, each event with how often it happens."""
 
 Arrays = Mapping[str, np.ndarray]
 """What a part released, by name."""
@@ -35,10 +47,10 @@ class Part(NamedTuple):
 SoFar = Mapping[str, Sequence[Part]]
 """What each stage has released so far, by the name of the stage."""
 
-Charged = Mapping[str, DpEvent]
+Charged = Mapping[str, Events]
 """The parts of a stage that were charged, by name, and for what."""
 
-Charge = Callable[[str, DpEvent], None]
+Charge = Callable[[str, Events], None]
 """Charges a part of a stage, by its name, before a record is read for it."""
 
 
@@ -78,7 +90,7 @@ class Stage(Protocol):
         ...
 
     @property
-    def event(self) -> DpEvent:
+    def events(self) -> Events:
         """What bounds the cost of all its parts together."""
         ...
 

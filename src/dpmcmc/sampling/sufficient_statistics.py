@@ -14,7 +14,6 @@ from typing import Any
 
 import jax
 import numpy as np
-from dp_accounting.dp_event import DpEvent, NoOpDpEvent
 
 from dpmcmc.accounting import BarkerBit, GaussianRelease
 from dpmcmc.errors import InputError
@@ -32,7 +31,7 @@ from dpmcmc.sampling.gaussian_budget import split_budget
 from dpmcmc.sampling.plan import Plan, Request, make_plan
 from dpmcmc.sampling.problem import Problem
 from dpmcmc.sampling.released_sum import ReleasedSum
-from dpmcmc.sampling.stages import Charge, Charged, Context, Part, SoFar
+from dpmcmc.sampling.stages import Charge, Charged, Context, Events, Part, SoFar
 from dpmcmc.sampling.tempering import Tempering, tempered_records
 
 __all__ = ["SufficientStatistics"]
@@ -82,7 +81,8 @@ class SufficientStatistics:
         split = split_budget(request, problem.size, decisions, _FOR_DECISIONS)
         stage = _Sum(statistics, split.release, problem.size)
         tempering = tempered / problem.size
-        test, decision = _READS_NOTHING, NoOpDpEvent()
+        test = _READS_NOTHING
+        decision: BarkerBit | None = None
         sentence = "Decided on the released sum alone"
         if not is_exact:
             test = FullData(Grid(split.clip, scale=tempering))
@@ -159,9 +159,9 @@ class _Sum:
     name: str = "sum"
 
     @property
-    def event(self) -> DpEvent:
+    def events(self) -> Events:
         """One release with normal noise."""
-        return GaussianRelease(self.mu)
+        return {GaussianRelease(self.mu): 1}
 
     @property
     def noise(self) -> float:
@@ -180,7 +180,7 @@ class _Sum:
                 "can go on without it. Begin another run."
             )
         problem = context.problem
-        charge(self.name, self.event)
+        charge(self.name, self.events)
         label = context.label("Statistics")
         with steps_bar(problem.size, label, context.progress, " records") as done:
             total = release_sum(
