@@ -98,6 +98,7 @@ class Records:
 
 _SEALED: WeakKeyDictionary[Records, Any] = WeakKeyDictionary()
 _READ: WeakKeyDictionary[Records, Opened] = WeakKeyDictionary()
+_PLACED: WeakKeyDictionary[Records, tuple[Any, Opened]] = WeakKeyDictionary()
 
 
 def open_records(
@@ -106,7 +107,8 @@ def open_records(
     """Place records on the devices, for use inside the boundary alone.
 
     They are padded to a whole number of blocks on each device with entries that are
-    not present. The length of a block is returned too.
+    not present. The length of a block is returned too. They stay there, for the next
+    release, as long as the sealed records do.
 
     Guarantee
     ---------
@@ -115,6 +117,9 @@ def open_records(
     """
     count = len(records)
     block = min(BLOCK, -(-count // len(devices)))
+    asked, placed = (dtype, tuple(devices)), _PLACED.get(records)
+    if placed is not None and placed[0] == asked:
+        return placed[1], block
     stride = block * len(devices)
     padded = -(-count // stride) * stride
     mesh = Mesh(np.asarray(devices), ("records",))
@@ -126,7 +131,9 @@ def open_records(
 
     arrays, present = open_on_host(records, dtype)
     known = np.ones(count, bool) if present is None else present
-    return jax.tree.map(place, Opened(arrays, known)), block
+    opened = jax.tree.map(place, Opened(arrays, known))
+    _PLACED[records] = asked, opened
+    return opened, block
 
 
 def open_on_host(records: Records, dtype: Any) -> Opened:
