@@ -2,24 +2,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Responses: the columns that a NumPyro model explains, and their values."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from numpyro import distributions as dist
 
 from dpmcmc.adapters.densities import Densities
 from dpmcmc.adapters.origins import origins
 from dpmcmc.adapters.sites import Message, run, support_of
+from dpmcmc.model.responses import Moments, Responses
 
 __all__ = ["responses_of"]
 
 
-def responses_of(
-    parts: Densities, theta: Mapping[str, Any]
-) -> dict[str, tuple[float, ...] | None] | None:
-    """The columns that observed sites read as they are, with their possible values.
+def responses_of(parts: Densities, theta: Mapping[str, Any]) -> Responses | None:
+    """The columns that observed sites read as they are, with values or moments.
 
     Parameters
     ----------
@@ -31,26 +31,49 @@ def responses_of(
     Returns
     -------
     dict or None
-        None if some observed site reads something else than a column, or if its law is
-        not the density that counts: masked, or scaled. A column has no values if they
-        cannot be listed, if they depend on the record, or if it holds several numbers.
+        None if some observed site reads something else than a column, or if its
+        distribution is not the density that counts: masked, or scaled. A column has
+        all its values if they can be listed and are the same for every record; else
+        mean and sd, if its distribution has them; else None, as where it holds several
+        numbers.
     """
     observed = parts.layout.observed
     if not observed:
         return None
-    laws = _laws(parts, theta)
-    if not all(_is_plain(laws[site]) for site in observed):
+    sites = _sites(parts, theta)
+    if not all(_is_plain(sites[site]) for site in observed):
         return None
-    listed = {
-        site: _values(parts, theta, site) if laws[site]["fn"].is_discrete else None
-        for site, column in observed.items()
-        if parts.bound.one[column].shape == ()
-    }
-    return {column: listed.get(site) for site, column in observed.items()}
+    found: dict[str, Sequence[float] | Moments | None] = {}
+    for site, column in observed.items():
+        found[column] = None
+        if parts.bound.one[column].shape != ():
+            continue
+        is_discrete = sites[site]["fn"].is_discrete
+        values = _values(parts, theta, site) if is_discrete else None
+        found[column] = values or _moments(parts, theta, site, is_discrete)
+    return found
 
 
-def _laws(parts: Densities, theta: Mapping[str, Any]) -> dict[str, Message]:
-    """The sites of the model, traced with shapes alone: laws, not values."""
+def _moments(
+    parts: Densities, theta: Mapping[str, Any], site: str, is_discrete: bool
+) -> Moments | None:
+    """Mean and sd of a site given θ and a record, if its distribution has them."""
+    if parts.layout.hidden:
+        return None
+
+    def at(theta: Mapping[str, Any], record: Mapping[str, Any]) -> tuple[Any, Any]:
+        found = _trace(parts, theta, parts.bound.of_one(record))[site]["fn"]
+        return jnp.reshape(found.mean, ()), jnp.sqrt(jnp.reshape(found.variance, ()))
+
+    try:
+        jax.eval_shape(at, theta, dict(parts.bound.one))
+    except Exception:  # NumPyro says in several ways that there is none
+        return None
+    return Moments(at, is_count=is_discrete)
+
+
+def _sites(parts: Densities, theta: Mapping[str, Any]) -> dict[str, Message]:
+    """The sites of the model, traced with shapes alone."""
     seen: dict[str, Message] = {}
 
     def traced(columns: Mapping[str, Any]) -> None:

@@ -9,6 +9,7 @@ where the model is.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -335,7 +336,7 @@ def _listed(model: Model, shapes: Any) -> Listed | None:
     values = [model.responses[name] for name in model.responses]
     if any(shapes[name].shape != () for name in model.responses):
         return None
-    known = [tuple(map(float, one)) for one in values if one is not None]
+    known = [tuple(map(float, one)) for one in values if isinstance(one, Sequence)]
     if len(known) < len(values) or math.prod(map(len, known)) > _MOST_RESPONSES:
         return None
     return Listed(tuple(model.responses), tuple(known))

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the user states: a log-likelihood of one record, a prior, a place to start."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,7 @@ from dpmcmc.errors import InputError, require_positive
 from dpmcmc.model.coords import Coords, Dims, checked_coords, require_fitting
 from dpmcmc.model.preparation import Preparation
 from dpmcmc.model.python_function import PythonFunction
+from dpmcmc.model.responses import Responses, check_responses
 from dpmcmc.model.statistics import Statistics, check_statistics
 from dpmcmc.model.tracing import as_float, require_visible, shape_of_result, show_shapes
 
@@ -67,8 +68,9 @@ class Model:
         bounds; the statement says it.
     responses
         Which columns of a record (prepared) the model explains given the others, with
-        all values that each can take, such as ``{"y": (0.0, 1.0)}``, or None if they
-        cannot be listed. Clipping can then keep the mean of a ratio given the others.
+        all values that each can take, such as ``{"y": (0.0, 1.0)}``; with `Moments`
+        where they cannot be listed; or with None. What norm-clipping is expected to cut
+        off can then be made up for.
     statistics
         Its sufficient statistics, if it has any: what `SufficientStatistics` release.
     coords, dims
@@ -85,7 +87,7 @@ class Model:
     simulate: Callable[[Theta, jax.Array, Record], Record] | None = None
     lipschitz: float | None = None
     preparation: Preparation | None = None
-    responses: Mapping[str, Sequence[float] | None] | None = None
+    responses: Responses | None = None
     statistics: Statistics | None = None
     coords: Coords = field(default_factory=dict)
     dims: Dims = field(default_factory=dict)
@@ -107,7 +109,7 @@ class Model:
         if self.lipschitz is not None:
             require_positive("lipschitz", self.lipschitz, "Leave it out if unknown.")
         if self.responses is not None:
-            _require_responses(self.responses)
+            check_responses(self.responses)
         if self.statistics is not None and type(self.statistics) is not Statistics:
             raise InputError(
                 f"statistics is a {type(self.statistics).__name__}; it must be a "
@@ -187,23 +189,6 @@ def check_model(model: Model, theta: Theta, record: Record) -> None:
             f"log_prior is {start} at the starting point; it must be finite. "
             "Choose an initial value inside the support of the prior."
         )
-
-
-def _require_responses(responses: Any) -> None:
-    """Refuse anything but names of columns with finite values, or None."""
-    advice = (
-        "it must name the columns that the model explains, each with all its values, "
-        "such as {'y': (0.0, 1.0)}, or with None if they cannot be listed."
-    )
-    if not isinstance(responses, Mapping) or not responses:
-        raise InputError(f"responses is {responses!r}; {advice}")
-    for name, values in responses.items():
-        listed = np.asarray(() if values is None else values)
-        is_list = listed.ndim == 1 and listed.size and listed.dtype.kind in "fiub"
-        if not isinstance(name, str) or not (
-            values is None or (is_list and np.all(np.isfinite(listed)))
-        ):
-            raise InputError(f"responses has {name!r}: {values!r}; {advice}")
 
 
 def _require_scalar(call: str, result: Any, arguments: tuple[Any, ...]) -> None:

@@ -11,6 +11,7 @@ from jax.scipy.special import gammaln
 
 from dpmcmc.errors import require_positive
 from dpmcmc.model.model import Model
+from dpmcmc.model.responses import Moments
 from dpmcmc.model.preparation import Clamp, Preparation
 from dpmcmc.models.design import Design
 from dpmcmc.models.priors import Normal, Prior
@@ -71,6 +72,10 @@ def poisson_regression(
         rate = jnp.exp(design.predictor(theta, record))
         return {**record, "y": _draw_count(key, rate, most)}
 
+    def moments(theta: Any, record: Any) -> tuple[jax.Array, jax.Array]:
+        rate = jnp.exp(design.predictor(theta, record))
+        return rate, jnp.sqrt(rate)
+
     return Model(
         log_likelihood,
         prior.log_density,
@@ -80,7 +85,7 @@ def poisson_regression(
         lipschitz=_poisson_lipschitz(design, most),
         preparation=preparation(before, {"x": design.clamp, "y": Clamp(0, most)}),
         **design.names(before),
-        responses={"y": None},
+        responses={"y": Moments(moments, is_count=True)},
     )
 
 
@@ -160,6 +165,10 @@ def negative_binomial_regression(
         rate = jnp.exp(design.predictor(theta, record) + log_gamma - log_phi)
         return {**record, "y": _draw_count(for_count, rate, most)}
 
+    def moments(theta: Any, record: Any) -> tuple[jax.Array, jax.Array]:
+        mean = jnp.exp(design.predictor(theta, record))
+        return mean, jnp.sqrt(mean + mean**2 / jnp.exp(log_concentration(theta)))
+
     def transform(theta: Any) -> Any:
         rest = {
             name: leaf for name, leaf in theta.items() if name in design.parts(1, 1)
@@ -178,7 +187,7 @@ def negative_binomial_regression(
         ),
         preparation=preparation(before, {"x": design.clamp, "y": Clamp(0, most)}),
         **design.names(before),
-        responses={"y": None},
+        responses={"y": Moments(moments, is_count=True)},
     )
 
 

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from dpmcmc.model.model import Model
+from dpmcmc.model.responses import Moments
 from dpmcmc.model.preparation import Clamp, Preparation
 from dpmcmc.models.design import Design
 from dpmcmc.models.priors import Prior
@@ -98,7 +99,14 @@ def linear_regression(
         lipschitz=deviation.lipschitz(farthest, design.squared) if bounded else None,
         preparation=preparation(before, {"x": design.clamp, "y": Clamp(low, high)}),
         **design.names(before),
-        responses={"y": None},
+        responses={
+            "y": Moments(
+                lambda theta, record: (
+                    design.predictor(theta, record),
+                    deviation.at(theta),
+                )
+            )
+        },
         statistics=product_statistics(design, deviation, low, high),
     )
 

@@ -1,0 +1,258 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the fit asks of each record: bins and vectors made of its derivatives.
+
+Nothing here is trusted: what a record answers is bounded again inside the boundary.
+Numbers that change from round to round are arguments, so that one program serves all.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dpmcmc.influence.derivatives import Frame, derivatives, gradient, prepared
+from dpmcmc.influence.residual import clip_factor
+from dpmcmc.model.model import Model
+from dpmcmc.model.responses import Nodes
+from dpmcmc.sampling.fit.tails import BINS, EDGES
+
+__all__ = [
+    "CurvatureBins",
+    "LastAnswer",
+    "LastPublic",
+    "LengthBins",
+    "Public",
+    "RoundAnswer",
+    "RoundPublic",
+    "hessian_entries",
+]
+
+_POWERS = 60
+"""Powers of two from 2⁻⁶⁰ to 2⁶⁰ are told apart."""
+
+_CENTRINGS = 4
+"""Iterations that make the expectation of a clipped gradient zero."""
+
+Unravel = Callable[[jax.Array], Any]
+
+
+class Public(NamedTuple):
+    """Where records are looked at: public numbers of every question.
+
+    Attributes
+    ----------
+    frame
+        Coordinates v, with θ = centre + factor · v.
+    metric
+        Gradients are measured by the length of g / metric.
+    typical
+        The typical such length.
+    """
+
+    frame: Frame
+    metric: Any
+    typical: Any
+
+
+class RoundPublic(NamedTuple):
+    """Public numbers of a round's sum: bounds, and how long each part may be.
+
+    Bounds on gradients are lengths of g / metric; ``squares`` bounds those whose squares
+    are added; that on Hessians is in the Frobenius norm.
+    """
+
+    at: Public
+    gradient: Any
+    squares: Any
+    hessian: Any
+    parts: Any
+
+
+class LastPublic(NamedTuple):
+    """Public numbers of the last sum."""
+
+    at: Public
+    tight: Any
+    wide: Any
+    hessian: Any
+    parts: Any
+
+
+def hessian_entries(size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows, columns and multiples of entries, so that lengths are Frobenius norms."""
+    rows, columns = np.triu_indices(size)
+    return rows, columns, np.where(rows == columns, 1.0, np.sqrt(2.0))
+
+
+@dataclass(frozen=True)
+class CurvatureBins:
+    """Histograms of the curvature of each coordinate, over powers of two.
+
+    Before anything is known, they say the scale of each coordinate of θ.
+    """
+
+    unravel: Unravel
+
+    @property
+    def count(self) -> int:
+        """One bin for each power."""
+        return 2 * _POWERS + 1
+
+    @staticmethod
+    def middles() -> np.ndarray:
+        """What a number in each bin is about."""
+        return 2.0 ** np.arange(-_POWERS, _POWERS + 1) * 1.45
+
+    def __call__(self, model: Model, record: Any, public: Frame) -> jax.Array:
+        """The power of two below each |Hessian entry| of the diagonal."""
+        record = prepared(model, record)
+        _, hessian = derivatives(model, record, public, self.unravel)
+        return _power(jnp.diagonal(hessian))
+
+
+@dataclass(frozen=True)
+class LengthBins:
+    """Two histograms: of the lengths of gradients, and of Hessians.
+
+    Before typical lengths are known, bins are powers of two.
+    """
+
+    unravel: Unravel
+    is_first: bool = False
+
+    @property
+    def count(self) -> int:
+        """Bins of both histograms."""
+        return 2 * _POWERS + 1 if self.is_first else BINS
+
+    def __call__(self, model: Model, record: Any, public: Public) -> jax.Array:
+        """The bin of the gradient's length, and of the Hessian's."""
+        record = prepared(model, record)
+        first, second = derivatives(model, record, public.frame, self.unravel)
+        length = jnp.linalg.norm(first / jnp.asarray(public.metric, first.dtype))
+        size = jnp.linalg.norm(second) / len(first)
+        if self.is_first:
+            return _power(jnp.stack([length, size]))
+        relative = jnp.stack([length / jnp.asarray(public.typical, length.dtype), size])
+        edges = jnp.asarray(EDGES, relative.dtype)
+        return jnp.searchsorted(edges, _finite(relative), side="right")
+
+
+@dataclass(frozen=True)
+class RoundAnswer:
+    """Gradient, squares of its coordinates, and Hessian: a round's vector."""
+
+    unravel: Unravel
+
+    def __call__(self, model: Model, record: Any, public: RoundPublic) -> jax.Array:
+        """The parts, each clipped to its bound, in units in which all are at most 1."""
+        record = prepared(model, record)
+        first, second = derivatives(model, record, public.at.frame, self.unravel)
+        scaled = first / jnp.asarray(public.at.metric, first.dtype)
+        bound, narrow, most, parts = (
+            jnp.asarray(part, first.dtype)
+            for part in (public.gradient, public.squares, public.hessian, public.parts)
+        )
+        inner = scaled * clip_factor(scaled, narrow) / narrow
+        return jnp.concatenate(
+            [
+                parts[0] * scaled * clip_factor(scaled, bound) / bound,
+                parts[1] * inner * inner,
+                parts[2] * _clipped_entries(second, most),
+            ]
+        )
+
+
+@dataclass(frozen=True)
+class LastAnswer:
+    """The last vector: gradients, tight and what that leaves, and the Hessian.
+
+    A tight gradient is clip(g − α) with α such that its expectation over the responses
+    that the record might have had is zero, if the model is right: Fisher-consistent.
+    What it leaves is the gradient clipped to a wide bound, less the tight one; with both
+    sums the wide one is known, too. Where the responses have no nodes, all is in the
+    second part.
+    """
+
+    unravel: Unravel
+    nodes: Callable[[Any, Any], Nodes] | None
+
+    def __call__(self, model: Model, record: Any, public: LastPublic) -> jax.Array:
+        """The parts, each clipped to its bound, in units in which all are at most 1."""
+        record = prepared(model, record)
+        first, second = derivatives(model, record, public.at.frame, self.unravel)
+        metric = jnp.asarray(public.at.metric, first.dtype)
+        scaled = first / metric
+        tight, wide, most, parts = (
+            jnp.asarray(part, first.dtype)
+            for part in (public.tight, public.wide, public.hessian, public.parts)
+        )
+        near, kept = jnp.zeros_like(scaled), jnp.zeros(2, first.dtype)
+        if self.nodes is not None:
+            centre, kept = self._centring(model, record, public.at.frame, metric, tight)
+            near = (scaled - centre) * clip_factor(scaled - centre, tight)
+            near = jnp.where(parts[0] > 0, near, 0)
+        rest = scaled * clip_factor(scaled, wide) - near
+        room = wide - jnp.where(parts[0] > 0, tight, 0)
+        return jnp.concatenate(
+            [
+                parts[0] * near / tight,
+                parts[1] * rest * clip_factor(rest, room) / room,
+                parts[2] * _clipped_entries(second, most),
+                parts[3] * kept,
+            ]
+        )
+
+    def _centring(
+        self, model: Model, record: Any, frame: Frame, metric: jax.Array, bound: Any
+    ) -> tuple[jax.Array, jax.Array]:
+        """α, and how much of |g|² a tight gradient keeps, over the responses."""
+        assert self.nodes is not None
+        kind = metric.dtype
+        centre = self.unravel(jnp.asarray(frame.centre, kind))
+        found = self.nodes(centre, record)
+
+        def at(responses: Any) -> tuple[jax.Array, jax.Array]:
+            return gradient(model, {**record, **responses}, frame, self.unravel)
+
+        logs, gradients = jax.vmap(at)(found.columns)
+        chances = jax.nn.softmax(logs + found.log_measure.astype(kind))
+        scaled = _finite(gradients / metric)
+        scaled = jnp.where(chances[:, None] > 0, scaled, 0)
+        clip = jax.vmap(lambda row: row * clip_factor(row, bound))
+        alpha = jnp.zeros_like(metric)
+        for _ in range(_CENTRINGS):
+            alpha = alpha + chances @ clip(scaled - alpha)
+        usable = jnp.all(jnp.isfinite(alpha))
+        alpha = jnp.where(usable, alpha, 0)
+        inside = jnp.sum(clip(scaled - alpha) * scaled, axis=1)
+        squares = jnp.sum(scaled * scaled, axis=1)
+        # Both in units of bound², where they are at most about 1 for usual records.
+        both = chances @ jnp.stack([inside, squares], axis=1) / bound**2
+        limited = jnp.clip(jnp.where(jnp.isfinite(both), both, 0), 0, 1) / jnp.sqrt(2.0)
+        return alpha, limited.astype(kind)
+
+
+def _clipped_entries(hessian: jax.Array, bound: jax.Array) -> jax.Array:
+    """Entries of a Hessian, clipped to a bound, in units of it."""
+    rows, columns, multiples = hessian_entries(len(hessian))
+    entries = hessian[rows, columns] * jnp.asarray(multiples, hessian.dtype)
+    return entries * clip_factor(entries, bound) / bound
+
+
+def _power(numbers: jax.Array) -> jax.Array:
+    """The bin of each |number| by the power of two below it; none for 0."""
+    sizes = jnp.abs(_finite(numbers))
+    power = jnp.floor(jnp.log2(jnp.where(sizes > 0, sizes, 1.0)))
+    bins = jnp.clip(power, -_POWERS, _POWERS) + _POWERS
+    return jnp.where(sizes > 0, bins, -1).astype(jnp.int32)
+
+
+def _finite(numbers: jax.Array) -> jax.Array:
+    """Numbers that are not finite count as huge, those that are none as zero."""
+    most = jnp.asarray(jnp.finfo(numbers.dtype).max / 4, numbers.dtype)
+    return jnp.nan_to_num(numbers, nan=0.0, posinf=most, neginf=-most)

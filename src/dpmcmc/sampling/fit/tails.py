@@ -1,0 +1,154 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a noisy histogram of lengths says of the tail, and of what a bound would cut.
+
+Far bins hold few records, fewer than the noise shows, but each is long. So counts are
+not read one by one: their logarithms are taken to fall at a rate that changes slowly
+from bin to bin, and counts that fit the noisy ones are drawn by forward filtering and
+backward sampling. What a bound cuts is a quantile over these draws.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = ["BINS", "EDGES", "Counts", "Tail"]
+
+_RATIO = 1.3
+BINS = 33
+"""Bins of lengths: below the first edge, between edges, and beyond the last."""
+
+EDGES = _RATIO ** np.arange(-2, BINS - 3)
+"""Edges of the bins, in units of the typical length."""
+
+_MIDDLES = EDGES * _RATIO**0.5
+"""Lengths of records in all bins but the first."""
+
+_LEVEL_STEP = 0.4
+"""Counts are 0, or powers of e^0.4 from a half on."""
+
+_SLOPES = np.arange(-1, 16)
+"""How many levels a count falls by from one bin to the next."""
+
+_PERSISTENCE, _JUMP = 0.7, 0.02
+"""How slowly the rate of falling changes, and how often it jumps."""
+
+_DRAWS = 200
+
+
+class Counts(NamedTuple):
+    """A noisy histogram of lengths, and the sd of its noise."""
+
+    values: np.ndarray
+    sd: float
+
+
+class Tail:
+    """Counts that a histogram of lengths may have had, given noisy ones.
+
+    Parameters
+    ----------
+    observed
+        Noisy histograms of the same lengths.
+    records
+        How many records there are.
+    seed
+        Of the draws, which are public.
+    """
+
+    def __init__(self, observed: Sequence[Counts], records: int, seed: int = 0) -> None:
+        self._draws = _drawn_counts(observed, records, np.random.default_rng(seed))
+
+    def cut(self, bound: float, quantile: float = 0.5) -> float:
+        """The sum over records of what a bound cuts off their lengths.
+
+        Lengths and the bound are in units of the typical length.
+        """
+        beyond = self._draws @ np.maximum(_MIDDLES - bound, 0)
+        return float(np.quantile(beyond, quantile))
+
+    def beyond(self, bound: float) -> float:
+        """How many records are longer than a bound."""
+        return float(np.median(self._draws @ (_MIDDLES > bound)))
+
+    def choose(self, noise: float, least: float) -> float:
+        """The bound that balances what it cuts with the noise that it costs.
+
+        Parameters
+        ----------
+        noise
+            The noise for a bound of 1, in the units of what is cut.
+        least
+            The smallest bound.
+        """
+        bounds = np.exp(np.arange(np.log(least), np.log(1000.0), 0.06))
+        beyond = self._draws @ np.maximum(_MIDDLES[:, None] - bounds, 0)
+        errors = (noise * bounds) ** 2 + np.quantile(beyond, 0.5, axis=0) ** 2
+        return float(bounds[int(np.argmin(errors))])
+
+
+def _drawn_counts(
+    observed: Sequence[Counts], records: int, generator: np.random.Generator
+) -> np.ndarray:
+    """Draw counts of all bins but the first, of shape (draws, bins)."""
+    levels = np.concatenate(
+        [[0.0], np.exp(np.arange(np.log(0.5), np.log(records) + 0.4, _LEVEL_STEP))]
+    )
+    fits = _fits(observed, levels)
+    turns = np.exp(-np.abs(_SLOPES[:, None] - _SLOPES) * _PERSISTENCE)
+    turns /= turns.sum(axis=1, keepdims=True)
+    turns = (1 - _JUMP) * turns + _JUMP / len(_SLOPES)
+    # The level to which each (level, slope) leads; nothing follows an empty bin.
+    leads = np.clip(np.arange(len(levels))[:, None] - _SLOPES, 0, len(levels) - 1)
+    leads[0] = 0
+    forward = _filtered(fits, leads, turns)
+    return levels[_sampled(forward, leads, turns, generator)]
+
+
+def _fits(observed: Sequence[Counts], levels: np.ndarray) -> np.ndarray:
+    """How well each level fits the noisy counts of each bin but the first."""
+    logs = np.zeros((BINS - 1, len(levels)))
+    for values, sd in observed:
+        variance = sd**2 + levels  # counts scatter about their level by themselves
+        logs -= (values[1:, None] - levels) ** 2 / variance / 2 + np.log(variance) / 2
+    return np.exp(np.maximum(logs - logs.max(axis=1, keepdims=True), -600))
+
+
+def _filtered(
+    fits: np.ndarray, leads: np.ndarray, turns: np.ndarray
+) -> list[np.ndarray]:
+    """Probabilities of (level, slope) in each bin, given the bins up to it."""
+    shape = leads.shape
+    places = (leads * shape[1] + np.arange(shape[1])).ravel()
+    now = fits[0][:, None] * np.ones(shape[1])
+    forward = [now / now.sum()]
+    for fit in fits[1:]:
+        led = np.bincount(places, forward[-1].ravel(), minlength=leads.size)
+        now = led.reshape(shape) @ turns * fit[:, None]
+        forward.append(now / now.sum())
+    return forward
+
+
+def _sampled(
+    forward: list[np.ndarray],
+    leads: np.ndarray,
+    turns: np.ndarray,
+    generator: np.random.Generator,
+) -> np.ndarray:
+    """Draw levels of all bins together, from the last back to the first."""
+    size, slopes = leads.size, leads.shape[1]
+    states = generator.choice(size, size=_DRAWS, p=forward[-1].ravel())
+    found = [states // slopes]
+    for now in forward[-2::-1]:
+        before = states.copy()
+        for state in np.unique(states):
+            level, slope = divmod(int(state), slopes)
+            weights = (now * (leads == level) * turns[:, slope]).ravel()
+            those = states == state
+            before[those] = generator.choice(
+                size, size=int(those.sum()), p=weights / weights.sum()
+            )
+        states = before
+        found.append(states // slopes)
+    return np.stack(found[::-1], axis=1)
