@@ -20,17 +20,13 @@ MODEL = """\
 import dpmcmc
 from dpmcmc.workflow import Study
 
-mean = dpmcmc.Model(
-    log_likelihood=lambda theta, record: -0.5 * (record["x"] - theta["mean"]) ** 2,
-    log_prior=lambda theta: -0.005 * theta["mean"] ** 2,
-    initial={"mean": 0.0},
-)
+mean = dpmcmc.models.normal(bounds=(-9.0, 11.0), sd=1.0)
 model = Study(mean, columns=["x"])
 number = 3
 """
 
-STEPS, CHUNK = 40, 4
-"""A run of ten chunks."""
+STEPS = 40
+"""The steps of a run. Each is a chunk: so short a run is cut as finely as can be."""
 
 
 class DeclinedError(InputError):
@@ -72,10 +68,10 @@ def job_in(folder: Path, **changes: Any) -> Job:
         "data": str(folder / "people.csv"),
         "epsilon": None,
         "delta": 1e-6,
+        "method": "barker",
         "clip": 0.01,
         "steps": STEPS,
         "scale": 0.3,
-        "chunk": CHUNK,
         "ledger": str(folder / "study.db"),
         "dataset": "people",
         "analyst": "ana",
@@ -85,7 +81,7 @@ def job_in(folder: Path, **changes: Any) -> Job:
 
 
 def without_ledger(folder: Path, **changes: Any) -> Job:
-    nothing = {"ledger": None, "dataset": None, "analyst": None}
+    nothing = {"ledger": None, "dataset": "", "analyst": ""}
     return job_in(folder, **nothing, **changes)
 
 

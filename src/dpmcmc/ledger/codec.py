@@ -22,7 +22,7 @@ JSON = dict[str, Any]
 Events = Mapping[Event, int]
 """What is released: each event, and how often it happens."""
 
-_KINDS: dict[str, type[Event]] = {
+_KINDS: dict[str, Any] = {
     name: kind
     for name in accounting.__all__
     if isinstance(kind := getattr(accounting, name), type)
@@ -64,15 +64,15 @@ def canonical(values: Any) -> str:
 
 
 def _fields(event: Event) -> JSON:
-    kind: Any = type(event)  # each is a class of attrs
-    if _KINDS.get(kind.__name__) is not kind:
+    kind = type(event)
+    if kind is not _KINDS.get(kind.__name__):
         raise LedgerError(
             f"the event is {event!r}; a ledger holds only {', '.join(_KINDS)}. Only "
             "events with a known cost can be charged."
         )
     return {
         field.name: _PLAIN[field.type](getattr(event, field.name))
-        for field in attrs.fields(kind)
+        for field in attrs.fields(_KINDS[kind.__name__])
     }
 
 
