@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from dpmcmc.errors import InputError
+from dpmcmc.files import DataFile
 from dpmcmc.ledger import Ledger
-from dpmcmc.private import acceptance
 from dpmcmc.workflow import Job, Outcome, Question, run
 
 RECORDS = 200
@@ -27,6 +27,14 @@ number = 3
 
 STEPS = 40
 """The steps of a run. Each is a chunk: so short a run is cut as finely as can be."""
+
+METHODS: dict[str, dict[str, Any]] = {
+    "barker": {"clip": 0.01, "steps": STEPS, "scale": 0.3},
+    "gaussian-barker": {"clip": 0.01, "steps": STEPS, "scale": 0.3},
+    "minibatch-barker": {"batch": 50, "steps": STEPS, "scale": 0.3},
+    "sufficient-statistics": {"epsilon": 1.0},
+}
+"""Settings of a small job by each method."""
 
 
 class DeclinedError(InputError):
@@ -66,18 +74,15 @@ def job_in(folder: Path, **changes: Any) -> Job:
     settings: dict[str, Any] = {
         "model": f"{folder}/model.py:model",
         "data": str(folder / "people.csv"),
-        "epsilon": None,
         "delta": 1e-6,
         "method": "barker",
-        "clip": 0.01,
-        "steps": STEPS,
-        "scale": 0.3,
         "ledger": str(folder / "study.db"),
         "dataset": "people",
         "analyst": "ana",
         **changes,
     }
-    return Job(**settings)
+    usual = {"epsilon": None, **METHODS.get(settings["method"], {})}
+    return Job(**{**usual, **settings})
 
 
 def without_ledger(folder: Path, **changes: Any) -> Job:
@@ -124,15 +129,13 @@ def dying(
 
 @contextmanager
 def counted(patch: Any) -> Iterator[list[None]]:
-    """Count how often the records are opened."""
-    opened: list[None] = []
+    """Count how often the values of a data file are read."""
+    original, read = DataFile.read_values, list[None]()
+
+    def reads(file: DataFile) -> Any:
+        read.append(None)
+        return original(file)
+
     with patch.context() as inside:
-        for name in ("open_records", "open_on_host"):
-            original = getattr(acceptance, name)
-
-            def calls(*given: Any, original: Any = original, **named: Any) -> Any:
-                opened.append(None)
-                return original(*given, **named)
-
-            inside.setattr(acceptance, name, calls)
-        yield opened
+        inside.setattr(DataFile, "read_values", reads)
+        yield read
