@@ -31,7 +31,7 @@ STEPS = 40
 METHODS: dict[str, dict[str, Any]] = {
     "barker": {"clip": 0.01, "steps": STEPS, "scale": 0.3},
     "gaussian-barker": {"clip": 0.01, "steps": STEPS, "scale": 0.3},
-    "minibatch-barker": {"batch": 50, "steps": STEPS, "scale": 0.3},
+    "minibatch-barker": {"batch": 50, "clip": 0.01, "steps": STEPS, "scale": 0.3},
     "sufficient-statistics": {"epsilon": 1.0},
 }
 """Settings of a small job by each method."""

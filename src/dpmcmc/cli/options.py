@@ -69,8 +69,9 @@ def add_job_options(parser: argparse.ArgumentParser, *, many_methods: bool) -> N
         "--method",
         choices=METHODS,
         action="append" if many_methods else "store",
-        help="default: control-variates, or sufficient-statistics for a model that "
-        "states exact ones" + many_methods * "; may be repeated, to compare",
+        metavar="METHOD",
+        help=f"{', '.join(METHODS)}; default: the first, or the second for a model "
+        "that states exact ones" + many_methods * "; may be repeated, to compare",
     )
     for name, kind, metavar, words in (
         ("clip", float, "B", "bound on a record's log-likelihood ratio in a step"),

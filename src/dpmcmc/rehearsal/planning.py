@@ -18,6 +18,7 @@ from dpmcmc.accounting import (
     largest_clip,
     most_steps,
 )
+from dpmcmc.accounting.batch_gaussian import require_batch
 from dpmcmc.accounting.paper import paper_epsilon, paper_steps
 from dpmcmc.aligned import aligned, filled
 
@@ -255,6 +256,7 @@ def _decision_of(
             f"batch is missing; {method} reads a batch of at least 1 record. Give "
             "batch, or take barker."
         )
+    require_batch(batch, records)
     return lambda clip: MinibatchBit(
         batch, records, clip / (math.sqrt(batch) / records), replacement=replacement
     )
