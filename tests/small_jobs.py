@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from dpmcmc.errors import InputError
+from dpmcmc.files import DataFile
 from dpmcmc.ledger import Ledger
-from dpmcmc.private import acceptance
 from dpmcmc.workflow import Job, Outcome, Question, run
 
 RECORDS = 200
@@ -20,17 +20,21 @@ MODEL = """\
 import dpmcmc
 from dpmcmc.workflow import Study
 
-mean = dpmcmc.Model(
-    log_likelihood=lambda theta, record: -0.5 * (record["x"] - theta["mean"]) ** 2,
-    log_prior=lambda theta: -0.005 * theta["mean"] ** 2,
-    initial={"mean": 0.0},
-)
+mean = dpmcmc.models.normal(bounds=(-9.0, 11.0), sd=1.0)
 model = Study(mean, columns=["x"])
 number = 3
 """
 
-STEPS, CHUNK = 40, 4
-"""A run of ten chunks."""
+STEPS = 40
+"""The steps of a run. Each is a chunk: so short a run is cut as finely as can be."""
+
+METHODS: dict[str, dict[str, Any]] = {
+    "barker": {"clip": 0.01, "steps": STEPS, "scale": 0.3},
+    "gaussian-barker": {"clip": 0.01, "steps": STEPS, "scale": 0.3},
+    "minibatch-barker": {"batch": 50, "clip": 0.01, "steps": STEPS, "scale": 0.3},
+    "sufficient-statistics": {"epsilon": 1.0},
+}
+"""Settings of a small job by each method."""
 
 
 class DeclinedError(InputError):
@@ -70,22 +74,19 @@ def job_in(folder: Path, **changes: Any) -> Job:
     settings: dict[str, Any] = {
         "model": f"{folder}/model.py:model",
         "data": str(folder / "people.csv"),
-        "epsilon": None,
         "delta": 1e-6,
-        "clip": 0.01,
-        "steps": STEPS,
-        "scale": 0.3,
-        "chunk": CHUNK,
+        "method": "barker",
         "ledger": str(folder / "study.db"),
         "dataset": "people",
         "analyst": "ana",
         **changes,
     }
-    return Job(**settings)
+    usual = {"epsilon": None, **METHODS.get(settings["method"], {})}
+    return Job(**{**usual, **settings})
 
 
 def without_ledger(folder: Path, **changes: Any) -> Job:
-    nothing = {"ledger": None, "dataset": None, "analyst": None}
+    nothing = {"ledger": None, "dataset": "", "analyst": ""}
     return job_in(folder, **nothing, **changes)
 
 
@@ -128,15 +129,13 @@ def dying(
 
 @contextmanager
 def counted(patch: Any) -> Iterator[list[None]]:
-    """Count how often the records are opened."""
-    opened: list[None] = []
+    """Count how often the values of a data file are read."""
+    original, read = DataFile.read_values, list[None]()
+
+    def reads(file: DataFile) -> Any:
+        read.append(None)
+        return original(file)
+
     with patch.context() as inside:
-        for name in ("open_records", "open_on_host"):
-            original = getattr(acceptance, name)
-
-            def calls(*given: Any, original: Any = original, **named: Any) -> Any:
-                opened.append(None)
-                return original(*given, **named)
-
-            inside.setattr(acceptance, name, calls)
-        yield opened
+        inside.setattr(DataFile, "read_values", reads)
+        yield read

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from dpmcmc.posterior import Posterior, Statement
     from dpmcmc.private import Records
     from dpmcmc.proposals import Adaptive, BoundedWalk, RandomWalk
-    from dpmcmc.rehearsal import plan, rehearse
+    from dpmcmc.rehearsal.planning import plan
+    from dpmcmc.rehearsal.rehearse import rehearse
     from dpmcmc.report.pictures import plot_posterior
     from dpmcmc.sampling.barker import Barker, GaussianBarker
     from dpmcmc.sampling.control_variates import ControlVariates
@@ -45,9 +46,9 @@ _HOMES = {
     "Statistics": "dpmcmc.model",
     "StoppedError": "dpmcmc.errors",
     "SufficientStatistics": "dpmcmc.sampling.sufficient_statistics",
-    "plan": "dpmcmc.rehearsal",
+    "plan": "dpmcmc.rehearsal.planning",
     "plot_posterior": "dpmcmc.report.pictures",
-    "rehearse": "dpmcmc.rehearsal",
+    "rehearse": "dpmcmc.rehearsal.rehearse",
     "sample": "dpmcmc.sampling.sample",
     "sample_not_private": "dpmcmc.sampling.sample",
 }

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The progress bar of anything that takes long: how much is done, and time left.
 
-A bar shows public numbers alone: how many steps, ways or records there are, and how
-many of them are done.
+A bar shows public numbers alone: how many steps, runs or records there are, and how
+many of them are done. It is shown where somebody sees it move: on a terminal or in a
+notebook, and not in a file or a pipe.
 """
 
 from collections.abc import Iterator
@@ -26,7 +27,7 @@ class Bar:
         self._bar = bar
 
     def __call__(self, done: int) -> None:
-        """Move by so many."""
+        """Move by a number."""
         with suppress(*_UNABLE):
             self._bar.update(done)
 
@@ -60,12 +61,14 @@ def steps_bar(
     label
         What is done. A bar that was given other labels ends with this one.
     shown
-        Whether it is shown at all.
+        Whether it is shown, where it can be.
     unit
         What is counted, as it stands behind a number.
     """
     try:
-        shows = tqdm(total=total, desc=label, unit=unit, disable=not shown)
+        # None leaves it to tqdm to see whether there is a terminal or a notebook.
+        hidden = None if shown else True
+        shows = tqdm(total=total, desc=label, unit=unit, disable=hidden)
     except _UNABLE:
         shows = tqdm(disable=True)
     bar = Bar(shows)

@@ -32,3 +32,13 @@ def test_a_release_never_costs_less_beside_another():
         both = certify_delta(ComposedDpEvent([small, bits]), epsilon).delta
         assert both >= certify_delta(small, epsilon).delta
         assert both >= certify_delta(bits, epsilon).delta
+
+
+def test_very_many_very_cheap_bits_are_certified_in_closed_form():
+    """Rounding of so narrow a lattice adds up to more than float64 holds."""
+    bit, count = BarkerBit(1e-9, 10_000), 7 * 10**7
+    certificate = certify_epsilon({bit: count}, 1e-6)
+    assert certificate.accountant == "zCDP"
+    rho = count * bounded_range_rho(bit.log_odds_range)
+    assert certificate.epsilon >= ZcdpCurve(rho).epsilon(1e-6) > 0
+    assert certificate.epsilon < 1e-4

@@ -27,7 +27,7 @@ def test_the_demo_shows_both_posteriors_and_the_statement(
     assert not reference.statement.is_private
     for chain in (private, reference):
         assert chain.statement.label in printed.out
-        middle = np.mean(chain.honest["mean"] + chain.honest["gap"] / 2)
+        middle = np.mean(chain.draws["mean"] + chain.draws["gap"] / 2)
         assert middle == pytest.approx(0.5, abs=0.1)
     assert (tmp_path / "new" / "posterior.png").stat().st_size > 10_000
 

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dp_accounting.dp_event import SelfComposedDpEvent
 from small_jobs import RECORDS, entries
 
 from dpmcmc.accounting import BarkerBit
@@ -66,7 +65,7 @@ def test_which_epsilon_still_fits(dpmcmc: Command, folder: Path) -> None:
     assert view["fits"] == found["fits"]
     assert "delta is 2.0" in dpmcmc("ledger fits new.db --delta 2").refusal
     with Ledger.open("new.db") as ledger:
-        ledger.reserve("folk", SelfComposedDpEvent(BarkerBit(0.01, RECORDS), 300))
+        ledger.reserve("folk", {BarkerBit(0.01, RECORDS): 300})
     (after,) = json.loads(dpmcmc("ledger fits new.db --json").out)
     assert 0 < after["fits"] < found["fits"] / 1.5
 
@@ -102,7 +101,7 @@ def test_an_edited_ledger_is_found(dpmcmc: Command, finished: Path) -> None:
 def test_a_dead_run_gives_back(dpmcmc: Command, folder: Path) -> None:
     budget = f"--records {RECORDS} --epsilon 1 --delta 1e-6"
     dpmcmc(f"ledger register study.db mine {budget}")
-    total = SelfComposedDpEvent(BarkerBit(0.01, RECORDS), 50)
+    total = {BarkerBit(0.01, RECORDS): 50}
     with Ledger.open("study.db") as ledger:
         run = ledger.reserve("mine", total).run
     assert "▒" in dpmcmc("ledger show study.db mine").out.splitlines()[3][3:53]

@@ -4,54 +4,47 @@
 
 from typing import Any
 
-from dp_accounting.dp_event import (
-    ComposedDpEvent,
-    DpEvent,
-    GaussianDpEvent,
-    SelfComposedDpEvent,
-)
-
 from dpmcmc.accounting import (
     BarkerBit,
+    Event,
     GaussianBarkerBit,
     GaussianBatchSum,
-    LogisticMinibatchBit,
+    GaussianRelease,
     MinibatchBit,
 )
 from dpmcmc.ledger import Ledger, Reservation, tally_of
+from dpmcmc.ledger.codec import Events
 from dpmcmc.ledger.prices import cost_of, prices_for
 
 RECORDS = 10_000
 BIT = BarkerBit(0.01, RECORDS)
 SUM = GaussianBatchSum(60.0, 1000, RECORDS)
 
-COUNTED: tuple[DpEvent, ...] = (
+COUNTED: tuple[Event, ...] = (
     BIT,
     GaussianBarkerBit(0.01, RECORDS),
     GaussianBatchSum(20.0, RECORDS, RECORDS),
     SUM,
-    LogisticMinibatchBit(100, RECORDS),
-    LogisticMinibatchBit(100, RECORDS, replacement=True),
     MinibatchBit(1000, RECORDS),
     MinibatchBit(1000, RECORDS, replacement=True),
 )
 """One event of every kind that is priced by itself."""
 
-SINGLES: tuple[DpEvent, ...] = (*COUNTED, GaussianDpEvent(30.0))
+SINGLES: tuple[Event, ...] = (*COUNTED, GaussianRelease(0.07))
 """One event of every kind that a run may release."""
 
 
-def bits(count: int, bit: DpEvent = BIT) -> DpEvent:
-    return SelfComposedDpEvent(bit, count)
+def bits(count: int, bit: Event = BIT) -> Events:
+    return {bit: count}
 
 
-def noise(mu: float) -> DpEvent:
+def noise(mu: float) -> Events:
     """A release with normal noise."""
-    return GaussianDpEvent(2 / mu)
+    return {GaussianRelease(mu): 1}
 
 
-def whole_run(steps: int) -> DpEvent:
-    return ComposedDpEvent([bits(100, SUM), bits(steps)])
+def whole_run(steps: int) -> Events:
+    return {SUM: 100, BIT: steps}
 
 
 def opened(place: str, **changes: Any) -> Ledger:
@@ -81,7 +74,7 @@ def most_steps(ledger: Ledger) -> int:
     """How many bits fit the whole budget, found by trying."""
     fits, too_many = 0, 2**24
     capacity = ledger._account("people").capacity
-    prices = prices_for(tally_of(BIT), capacity)
+    prices = prices_for(tally_of(bits(1)), capacity)
     while too_many - fits > 1:
         middle = (fits + too_many) // 2
         cost = cost_of(tally_of(bits(middle)), prices, capacity.order)

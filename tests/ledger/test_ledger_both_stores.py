@@ -6,7 +6,6 @@ import getpass
 import json
 
 import pytest
-from dp_accounting.dp_event import ComposedDpEvent, DpEvent, NoOpDpEvent
 from ledger_cases import (
     BIT,
     SINGLES,
@@ -20,7 +19,7 @@ from ledger_cases import (
     whole_run,
 )
 
-from dpmcmc.accounting import BarkerBit, certify_epsilon
+from dpmcmc.accounting import BarkerBit, Event, certify_epsilon
 from dpmcmc.ledger import Ledger, LedgerError, OverBudgetError
 
 
@@ -46,14 +45,14 @@ def test_a_run_from_registration_to_its_end(place: str) -> None:
 
 @pytest.mark.parametrize("event", SINGLES, ids=lambda e: str(e)[:30])
 def test_every_kind_of_event_can_be_reserved_and_charged(
-    event: DpEvent, sqlite: str
+    event: Event, sqlite: str
 ) -> None:
     with opened(sqlite, epsilon=5.0) as ledger:
         run = ledger.reserve("people", bits(3, event), analyst="bo")
-        run.charge(event)
-        run.charge(bits(2, event))
+        run.charge({event: 1})
+        run.charge({event: 2})
         with pytest.raises(LedgerError, match="reserved less than this charge"):
-            run.charge(event)
+            run.charge({event: 1})
         assert 0 < ledger.overview("people").spent < 1
         assert ledger.verify().ok
 
@@ -65,12 +64,12 @@ def test_exactly_what_was_reserved_can_be_charged_in_any_parts(place: str) -> No
             run.charge(bits(count))
         run.charge(bits(100, SUM))
         with pytest.raises(LedgerError, match="reserved less than this charge"):
-            run.charge(BIT)
+            run.charge(bits(1))
 
 
 def test_normal_noise_is_charged_by_the_sum_of_its_squares(place: str) -> None:
     with opened(place) as ledger:
-        run = reserve(ledger, total=ComposedDpEvent([noise(0.125), bits(10)]))
+        run = reserve(ledger, total={**noise(0.125), **bits(10)})
         run.charge(noise(0.1))  # of 0.015625, 0.01
         run.charge(bits(10))
         with pytest.raises(LedgerError, match="reserved less than this charge"):
@@ -79,7 +78,7 @@ def test_normal_noise_is_charged_by_the_sum_of_its_squares(place: str) -> None:
         run.charge(noise(0.04))
         charges = ledger.charges(run.run)
         assert [part for part, _ in charges] == ["", "", "round 2", ""]
-        assert [event for _, event in charges][1:3] == [bits(10), noise(0.06)]
+        assert [events for _, events in charges][1:3] == [bits(10), noise(0.06)]
         spent = ledger.overview("people").spent
         run.close()
         after = ledger.overview("people")
@@ -202,9 +201,9 @@ def test_a_user_without_a_name(sqlite: str, monkeypatch: pytest.MonkeyPatch) -> 
 def test_what_is_not_there_is_refused(place: str) -> None:
     with opened(place) as ledger:
         with pytest.raises(LedgerError, match=r"reads 500 records; .* with 10,000"):
-            reserve(ledger, total=BarkerBit(0.1, 500))
+            reserve(ledger, total={BarkerBit(0.1, 500): 1})
         with pytest.raises(LedgerError, match=r"no such name \(it has 'people'\)"):
-            ledger.reserve("persons", BIT)
+            ledger.reserve("persons", bits(1))
         with pytest.raises(LedgerError, match="is registered already"):
             register(ledger, epsilon=100.0)
         with pytest.raises(LedgerError, match="no run of that id"):
@@ -215,7 +214,7 @@ def test_what_is_not_there_is_refused(place: str) -> None:
             reserve(ledger, claims=(float("nan"), 1e-6))
         run = reserve(ledger)
         with pytest.raises(LedgerError, match="reserved less than this charge"):
-            run.charge(BarkerBit(1e-9, 500))
+            run.charge({BarkerBit(1e-9, 500): 1})
         assert len(ledger.entries()) == 2
 
 
@@ -232,8 +231,9 @@ def test_data_sets_do_not_share_budgets(place: str) -> None:
 
 def test_nothing_released_needs_no_charge(sqlite: str) -> None:
     with opened(sqlite) as ledger:
-        run = reserve(ledger, total=ComposedDpEvent([NoOpDpEvent(), BIT]))
-        run.charge(NoOpDpEvent())
+        run = reserve(ledger, total={BIT: 1, SUM: 0})
+        run.charge({})
+        run.charge({SUM: 0})
         assert len(ledger.entries()) == 2
 
 
@@ -297,7 +297,7 @@ def test_a_role_that_may_only_add(postgres: str, server: str) -> None:
             connection.execute(statement)
     as_role = postgres.replace("//postgres:", f"//{role}:")
     with Ledger.open(as_role) as ledger:
-        reserve(ledger).charge(BIT)
+        reserve(ledger).charge(bits(1))
         assert ledger.verify().ok
     with psycopg.connect(as_role) as connection:
         with pytest.raises(psycopg.errors.InsufficientPrivilege):

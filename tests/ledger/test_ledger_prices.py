@@ -7,23 +7,22 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from dp_accounting.dp_event import DpEvent, GaussianDpEvent
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ledger_cases import COUNTED, bits, noise
+from ledger_cases import COUNTED
 
 from dpmcmc.accounting import (
     BarkerBit,
+    Event,
     GaussianBatchSum,
-    LogisticMinibatchBit,
+    GaussianRelease,
     MinibatchBit,
-    ZcdpFilter,
     certify_epsilon,
 )
-from dpmcmc.accounting.bounded_range import bounded_range_rho
-from dpmcmc.accounting.logistic_minibatch import logistic_profile
+from dpmcmc.accounting.barker import bounded_range_rho
+from dpmcmc.accounting.curves import ZcdpCurve
 from dpmcmc.accounting.minibatch import drawn_profile
-from dpmcmc.accounting.profiles import Profile, bounded_range_points
+from dpmcmc.accounting.profiles import Profile
 from dpmcmc.ledger import LedgerError, tally_of
 from dpmcmc.ledger.capacity import Capacity, settle
 from dpmcmc.ledger.divergences import bit_divergence, lattice_divergence
@@ -32,9 +31,9 @@ from dpmcmc.ledger.prices import cost_of, prices_for
 BUDGETS = [(0.05, 1e-6), (0.3, 1e-5), (1.0, 1e-6), (3.0, 1e-8), (10.0, 1e-6)]
 
 
-def price(event: DpEvent, capacity: Capacity) -> tuple[float, float]:
+def price(event: Event, capacity: Capacity) -> tuple[float, float]:
     """What one event costs, as floats."""
-    tally = tally_of(event)
+    tally = tally_of({event: 1})
     cost = cost_of(tally, prices_for(tally, capacity), capacity.order)
     return float(cost.divergence), float(cost.slack)
 
@@ -66,11 +65,12 @@ def test_a_capacity_converts_to_its_budget_and_no_more(
 def test_one_order_loses_little_against_all_orders(
     epsilon: float, delta: float
 ) -> None:
+    """The largest ρ of concentrated privacy, by the best order, is hardly larger."""
     found = settle(epsilon, delta)
-    # The filter of all orders has nothing left where its fixed slack takes all of δ.
-    if epsilon < 5:
-        every = ZcdpFilter.for_budget(epsilon, delta, slack=1e-15).rho
-        assert 0.97 * every < found.divergence / found.order <= every
+    rho = found.divergence / found.order
+    assert (
+        ZcdpCurve(rho).epsilon(delta) <= epsilon < ZcdpCurve(rho / 0.97).epsilon(delta)
+    )
 
 
 @settings(max_examples=150)
@@ -84,7 +84,8 @@ def test_no_bit_of_a_range_has_more_divergence(
     eta: float, place: float, part: float, order: int
 ) -> None:
     epsilons = eta * np.linspace(0, 1, 97)
-    profile = Profile(epsilons, bounded_range_points(eta, epsilons))
+    deltas = np.expm1((epsilons - eta) / 2) ** 2 / -math.expm1(-eta)
+    profile = Profile(epsilons, deltas)
     found, slack = bit_divergence(profile, order)
     assert slack == 0
     p, q = (1 / (1 + math.exp(-x)) for x in (place + part * eta, place))
@@ -98,8 +99,6 @@ def test_no_bit_of_a_range_has_more_divergence(
 @given(
     st.sampled_from(
         [
-            LogisticMinibatchBit(100, 1000),
-            LogisticMinibatchBit(100, 1000, replacement=True),
             MinibatchBit(1000, 10_000),
             MinibatchBit(1000, 10_000, replacement=True),
         ]
@@ -110,13 +109,9 @@ def test_no_bit_of_a_range_has_more_divergence(
     st.booleans(),
 )
 def test_no_bit_below_a_profile_has_more_divergence(
-    event: DpEvent, place: float, part: float, order: int, turned: bool
+    event: MinibatchBit, place: float, part: float, order: int, turned: bool
 ) -> None:
-    profile = (
-        drawn_profile(event)
-        if isinstance(event, MinibatchBit)
-        else logistic_profile(event)
-    )
+    profile = drawn_profile(event)
     found, slack = bit_divergence(profile, order)
     # The largest p that the profile allows beside this p′.
     lower = 10 ** (-15 * place) / 2
@@ -182,10 +177,12 @@ def test_a_lattice_is_priced_as_its_integral() -> None:
     assert exact <= found <= 2 * exact
 
 
-@pytest.mark.parametrize("event", [*COUNTED, noise(0.05)], ids=lambda e: str(e)[:30])
+@pytest.mark.parametrize(
+    "event", [*COUNTED, GaussianRelease(0.05)], ids=lambda e: str(e)[:30]
+)
 @pytest.mark.parametrize(("epsilon", "delta"), BUDGETS[:4])
 def test_a_run_fixed_beforehand_is_certified_within_the_budget(
-    event: DpEvent, epsilon: float, delta: float
+    event: Event, epsilon: float, delta: float
 ) -> None:
     """Events that fill the capacity are (ε, δ)-private by the tight accountants."""
     capacity = settle(epsilon, delta)
@@ -195,7 +192,7 @@ def test_a_run_fixed_beforehand_is_certified_within_the_budget(
         count = min(count, int(capacity.slack / slack), 30_000)
     assert count > 0 or epsilon < 1
     if count:
-        assert certify_epsilon(bits(count, event), delta).epsilon <= epsilon
+        assert certify_epsilon({event: count}, delta).epsilon <= epsilon
 
 
 def test_the_cost_of_one_order_for_the_paper_s_chain() -> None:
@@ -224,8 +221,8 @@ def test_what_cannot_be_priced_is_refused_with_advice() -> None:
 
 def test_a_gaussian_release_costs_its_closed_form() -> None:
     capacity = settle(1.0, 1e-6)
-    divergence, slack = price(GaussianDpEvent(50.0), capacity)
-    assert divergence == pytest.approx(capacity.order * (2 / 50) ** 2 / 2, rel=1e-14)
+    divergence, slack = price(GaussianRelease(0.04), capacity)
+    assert divergence == pytest.approx(capacity.order * 0.04**2 / 2, rel=1e-14)
     assert slack == 0
 
 

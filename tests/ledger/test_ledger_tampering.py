@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import pytest
 import sqlalchemy as sql
-from dp_accounting.dp_event import DpEvent
 from ledger_cases import COUNTED, bits, opened, reserve
 
+from dpmcmc.accounting import Event
 from dpmcmc.ledger import Ledger, LedgerError
 from dpmcmc.ledger.codec import encode
 from dpmcmc.ledger.entries import Entry, sealed
@@ -193,9 +193,9 @@ def test_a_price_is_a_valid_offer_in_both_numbers(written: str) -> None:
 
 
 @pytest.mark.parametrize("event", COUNTED, ids=lambda e: str(e)[:30])
-def test_every_offer_passes_and_nothing_below_it(event: DpEvent, sqlite: str) -> None:
+def test_every_offer_passes_and_nothing_below_it(event: Event, sqlite: str) -> None:
     with opened(sqlite, epsilon=5.0) as ledger:
-        ledger.reserve("people", event)
+        ledger.reserve("people", {event: 1})
         capacity = ledger._account("people").capacity
     for divergence, slack in offers(event, capacity):
         for parts, good in (
@@ -249,7 +249,7 @@ def test_claims_that_are_no_two_numbers_are_found(sqlite: str, claims: object) -
 def test_rules_are_applied_again(written: str) -> None:
     def overspent(found: list[Entry]) -> list[Entry]:
         values = found[3].values
-        values["event"][0]["count"] = 21
+        values["events"][0]["count"] = 21
         return [*found[:3], with_values(found[3], values), *found[4:]]
 
     rewrite(written, overspent)

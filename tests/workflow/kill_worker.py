@@ -31,10 +31,10 @@ from dpmcmc.private import acceptance
 from dpmcmc.private.chains import Chains
 from dpmcmc.workflow import running
 
-STEPS, CHUNK = 120, 4
+STEPS, CHUNK = 120, 2
 
-_EVENTS_A_CHUNK, _EVENTS_BESIDES = 3, 8
-"""It is charged, run and kept; and a job has a beginning and an end."""
+_EVENTS_A_CHUNK, _OTHER_EVENTS = 4, 8
+"""It is charged in ledger and folder, run and kept; and a job begins and ends."""
 
 LONGEST_WAIT = 0.03
 """Seconds between an event and a kill: about what one write to the ledger takes."""
@@ -54,7 +54,7 @@ def main(folder: Path, kills: int, seed: int) -> dict[str, Any]:
         out = folder / f"run-{number}"
         # Beyond its end once in five times, so that many come to it; and often among
         # the first few events, before and while something is set aside.
-        left = max(_EVENTS_BESIDES, whole - _EVENTS_A_CHUNK * _charges(out))
+        left = max(_OTHER_EVENTS, whole - _EVENTS_A_CHUNK * _charges(out))
         at = moments.randrange(left * 5 // 4)
         at = moments.choice([at, at, at, at % 8])
         _, code = _attempt(out, at, moments.uniform(0.0, LONGEST_WAIT))
@@ -125,7 +125,7 @@ def _job(out: Path, writer: int) -> None:
         Reservation,
         "charge",
         lambda *_: None,
-        lambda _, event, part: note(f"charge {event.count}"),
+        lambda _, events, part: note(f"charge {sum(events.values())}"),
     )
     for where, name in (
         (RunFolder, "create"),
@@ -153,7 +153,7 @@ def _job(out: Path, writer: int) -> None:
 def _options(folder: Path) -> list[str]:
     words = (
         f"{folder}/model.py:model --data {folder}/people.csv --delta 1e-6 "
-        f"--clip 0.0005 --steps {STEPS} --chunk {CHUNK} --scale 0.3 "
+        f"--method barker --clip 0.0005 --steps {STEPS} --scale 0.3 "
         f"--ledger {folder}/study.db --data-set people --analyst ana"
     )
     return words.split()
@@ -172,7 +172,7 @@ def _look(folder: Path, out: Path, code: int) -> list[str]:
     if view.spent + view.reserved > 1:
         problems.append(f"more than the budget: {view}")
     problems += [f"{one} passed {one}" for one in view.runs if one.spent > one.held]
-    charged = sum(event.count for _, event in charges)
+    charged = sum(sum(events.values()) for _, events in charges)
     lines = Path(f"{out}.reads").read_text().splitlines()
     read = sum(int(line[5:]) for line in lines if line.startswith("read "))
     if read > charged or (any("open" in line for line in lines) and not charges):
@@ -207,7 +207,7 @@ def _look_at_end(out: Path, charged: int, view: Any) -> list[str]:
     """Say what is wrong with a job that came to its end."""
     posterior = RunFolder.open(out).posterior()
     steps = posterior.accepted.shape[1] + posterior.warmup_accepted.shape[1]
-    kept = [one for one in RunFolder.open(out).parts() if one.startswith("chunk")]
+    kept = [one for one in RunFolder.open(out).parts() if one.startswith("chain-")]
     ended = {
         "charged": charged == STEPS,
         "kept": steps == CHUNK * len(kept) > 0,
@@ -226,7 +226,7 @@ def _last_part(out: Path) -> str:
     if not (out / "run.json").exists():
         return "before"
     folder = RunFolder.open(out)
-    if "totals" not in folder.facts:
+    if "reserved" not in folder.facts:
         return "asking"
     return (folder.parts() or ("reserved",))[-1]
 

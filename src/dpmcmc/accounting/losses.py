@@ -28,6 +28,8 @@ _UNIT = 2.0**-53
 _TAIL = 1e-14
 _MOST_POINTS = 2**17
 _LARGEST_MEAN = 500.0
+_LARGEST_ERROR = 50.0
+"""Beyond it δ would be multiplied by e⁵⁰, and any other accountant is tighter."""
 
 
 @dataclass(frozen=True)
@@ -137,6 +139,12 @@ def compose(pieces: Sequence[Sequence[Part]]) -> LossCurve:
     profiles, however the releases are chosen from earlier ones and interleaved.
     """
     parts = [part for piece in pieces for part in piece]
+    errors = math.fsum(part.count * (part.error + 2.0**-40) for part in parts)
+    if errors > _LARGEST_ERROR:
+        raise NotApplicableError(
+            f"rounding may change δ by a factor of e^{errors:.3g}: the decisions are "
+            "too many, each too cheap. Take a larger clip, more noise or fewer steps."
+        )
     step = min(part.step for part in parts)
     step = max(step, *(part.reach / _MOST_POINTS for part in parts))
     while True:
@@ -150,7 +158,6 @@ def compose(pieces: Sequence[Sequence[Part]]) -> LossCurve:
     tilted = tilted[: len(tilted) + low]
     losses = step * np.arange(len(tilted), dtype=np.float64)
     log_mass = total.log_moment(total.tilt)
-    errors = math.fsum(part.count * (part.error + 2.0**-40) for part in parts)
     return LossCurve(
         losses,
         np.maximum(tilted, 0.0) * np.exp(log_mass - total.tilt * losses),

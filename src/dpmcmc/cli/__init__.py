@@ -9,6 +9,7 @@ import textwrap
 import warnings
 from collections.abc import Sequence
 
+from dpmcmc.cli.common import Code
 from dpmcmc.cli.completion import add as add_completion
 from dpmcmc.cli.demo import add as add_demo
 from dpmcmc.cli.ledger import add as add_ledger
@@ -20,8 +21,6 @@ from dpmcmc.errors import InputError
 
 __all__ = ["main", "parser"]
 
-_OK, _REFUSED, _INTERRUPTED = 0, 2, 130
-
 _EXAMPLES = """\
 a first look, and a job from end to end:
   dpmcmc demo
@@ -32,8 +31,14 @@ a first look, and a job from end to end:
       --ledger study.db --data-set people --out run
   dpmcmc report run
 
-Each command has --help with examples. Exit codes: 0, done; 2, refused, and nothing
-read or spent that is not in the ledger; 130, interrupted, and what was made is kept.
+Each command has --help with examples.
+
+exit codes:
+  0    done
+  1    failed after part of the budget was spent; what was released is kept
+  2    refused; nothing was read or spent
+  3    not usable: what was released says so, and the rest was not spent
+  130  interrupted; what was released is kept
 """
 
 
@@ -48,19 +53,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return code
         except InputError as problem:
             print(f"dpmcmc: {problem}", file=sys.stderr)
-            return _REFUSED
+            return Code.REFUSED
         except KeyboardInterrupt:
             print("dpmcmc: interrupted", file=sys.stderr)
-            return _INTERRUPTED
-        except BrokenPipeError:  # whoever read has seen enough, as in "| head"
+            return Code.INTERRUPTED
+        except BrokenPipeError:  # the reader has seen enough, as in "| head"
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return _OK
+            return Code.DONE
 
 
 def _warn(message: Warning | str, *_: object, **__: object) -> None:
     """Show a warning to a person: what it says, and not where in the code."""
     said = textwrap.fill(f"dpmcmc: {message}", 88, subsequent_indent="  ")
     print(said, file=sys.stderr)
+
+
+class _Version(argparse.Action):
+    """Print the version, which is looked up only when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        import dpmcmc  # noqa: PLC0415 - only here
+
+        print(f"dpmcmc {dpmcmc.__version__}")
+        parser.exit()
 
 
 def parser() -> argparse.ArgumentParser:
@@ -71,6 +86,9 @@ def parser() -> argparse.ArgumentParser:
         "privacy cost.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    found.add_argument(
+        "--version", action=_Version, nargs=0, help="print the version, and exit"
     )
     commands = found.add_subparsers(required=True, metavar="COMMAND", title="commands")
     for add in (

@@ -1,19 +1,30 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""What all commands share: how they are added, and how they ask and answer."""
+"""What all commands share: how they are added, ask, answer and end."""
 
 import argparse
 import json
 import sys
 import textwrap
+from enum import IntEnum
 from typing import Any
 
 from dpmcmc.errors import InputError
 
-__all__ = ["Commands", "DeclinedError", "add_command", "confirm", "pairs", "show_json"]
+__all__ = ["Code", "Commands", "DeclinedError", "add_command", "confirm", "show_json"]
 
 Commands = Any
 """Where commands are added: what ``ArgumentParser.add_subparsers`` returns."""
+
+
+class Code(IntEnum):
+    """Exit codes."""
+
+    DONE = 0
+    FAILED = 1
+    REFUSED = 2
+    NOT_USABLE = 3
+    INTERRUPTED = 130
 
 
 class DeclinedError(InputError):
@@ -51,19 +62,6 @@ def confirm(question: str) -> None:
     print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise DeclinedError("declined, and nothing was done.")
-
-
-def pairs(option: str, given: list[str] | None) -> dict[str, str]:
-    """Read values of the form ``name=value``."""
-    found = {}
-    for one in given or []:
-        name, equals, value = one.partition("=")
-        if not name or not equals or not value:
-            raise InputError(
-                f"{option} is {one!r}; it must be a name and a value, as name=value."
-            )
-        found[name] = value
-    return found
 
 
 def show_json(values: Any) -> None:

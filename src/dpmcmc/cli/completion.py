@@ -5,7 +5,7 @@
 import argparse
 from collections.abc import Callable
 
-from dpmcmc.cli.common import Commands, add_command
+from dpmcmc.cli.common import Code, Commands, add_command
 from dpmcmc.errors import InputError
 
 __all__ = ["add"]
@@ -39,4 +39,4 @@ def _completion(shell: str, parser: argparse.ArgumentParser) -> int:
             "install 'dpmcmc[completion]'."
         ) from None
     print(shtab.complete(parser, shell=shell))
-    return 0
+    return Code.DONE

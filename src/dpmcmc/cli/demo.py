@@ -3,12 +3,11 @@
 """``dpmcmc demo``: the paper's mixture, drawn privately beside a chain that is not."""
 
 import argparse
-import textwrap
 from dataclasses import replace
 from pathlib import Path
 
 import dpmcmc
-from dpmcmc.cli.common import Commands, add_command
+from dpmcmc.cli.common import Code, Commands, add_command
 from dpmcmc.errors import InputError
 
 __all__ = ["add", "demonstrate"]
@@ -53,7 +52,7 @@ def add(commands: Commands) -> None:
 
 def _demo(chosen: argparse.Namespace) -> int:
     demonstrate(chosen.records, chosen.out)
-    return 0
+    return Code.DONE
 
 
 def demonstrate(count: int, out: Path, reference_steps: int = 8000) -> None:
@@ -75,23 +74,16 @@ def demonstrate(count: int, out: Path, reference_steps: int = 8000) -> None:
         dpmcmc.models.two_component_mixture(bounds=(-100.0, 100.0)),
         initial={"mean": 0.0, "gap": 0.5},
     )
-    private = dpmcmc.sample(
-        model,
-        records,
-        epsilon=1.0,
-        delta=1e-7,
-        start=dpmcmc.Variational(epsilon=0.1),
-        control=dpmcmc.ControlVariates(),
-    )
+    private = dpmcmc.sample(model, records, epsilon=1.0, delta=1e-7)
     # What is private already may start and shape another chain.
-    drawn = {name: private.honest[name].ravel() for name in ("mean", "gap")}
+    drawn = {name: private.draws[name].ravel() for name in ("mean", "gap")}
     shape = np.cov(np.stack([drawn[name] for name in sorted(drawn)]))
     reference = dpmcmc.sample_not_private(
         model,
         records,
         start={name: float(values.mean()) for name, values in drawn.items()},
+        method=dpmcmc.Barker(proposal=dpmcmc.RandomWalk(_SCALE**2 * shape)),
         steps=reference_steps,
-        proposal=dpmcmc.RandomWalk(_SCALE**2 * shape),
     )
     private.save(out / "private.nc")
     reference.save(out / "not-private.nc")
@@ -99,8 +91,7 @@ def demonstrate(count: int, out: Path, reference_steps: int = 8000) -> None:
         {"private chain": private, "reference chain": reference}, out / "posterior.png"
     )
     print(f"\n{_side_by_side(private, reference)}\n")
-    for line in private.statement.text.splitlines():
-        print(textwrap.fill(line, width=88, subsequent_indent="  "))
+    print(private.statement)
     print(
         "\nThe reference chain starts where the private one has led: (mean, gap) and\n"
         "(mean + gap, −gap) are the same two centres, and either may be found.\n"

@@ -6,15 +6,13 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from dpmcmc.cli.common import Commands, add_command, confirm, show_json
+from dpmcmc.cli.common import Code, Commands, add_command, confirm, show_json
 from dpmcmc.errors import InputError
 
 if TYPE_CHECKING:
     from dpmcmc.ledger import Ledger, Overview
 
 __all__ = ["add"]
-
-_OK, _FOUND = 0, 1
 
 _WIDTH = 50
 """Characters of the bar that stands for a budget."""
@@ -136,7 +134,7 @@ def _register(chosen: argparse.Namespace) -> int:
             note=chosen.note,
         )
         print(ledger.overview(chosen.dataset))
-    return _OK
+    return Code.DONE
 
 
 def _views(chosen: argparse.Namespace) -> "list[Overview]":
@@ -153,15 +151,16 @@ def _show(chosen: argparse.Namespace) -> int:
         shown = "\n\n".join(map(_with_bar, views))
         print(shown or "No data set is registered yet.")
     if chosen.plot is not None:
-        from dpmcmc.report.ledgers import plot_ledger  # noqa: PLC0415 - slow to import
+        from dpmcmc.report import plot_budget  # noqa: PLC0415 - slow to import
+        from dpmcmc.workflow import budget_of  # noqa: PLC0415 - slow to import
 
         if len(views) != 1:
             raise InputError(
                 f"{chosen.ledger} has {len(views)} data sets, and a picture shows one. "
                 "Name it."
             )
-        plot_ledger(views[0], chosen.plot)
-    return _OK
+        plot_budget(budget_of(views[0]), chosen.plot)
+    return Code.DONE
 
 
 def _with_bar(view: "Overview") -> str:
@@ -178,10 +177,10 @@ def _fits(chosen: argparse.Namespace) -> int:
     keys = ("dataset", "fits", "fits_delta")
     if chosen.json:
         show_json([{key: getattr(view, key) for key in keys} for view in views])
-        return _OK
+        return Code.DONE
     for view in views:
         print(f"{view.dataset}: ε = {view.fits:g} at δ = {view.fits_delta:g}")
-    return _OK
+    return Code.DONE
 
 
 def _verify(chosen: argparse.Namespace) -> int:
@@ -192,7 +191,7 @@ def _verify(chosen: argparse.Namespace) -> int:
         show_json({key: getattr(verdict, key) for key in keys})
     else:
         print(verdict)
-    return _OK if verdict.ok else _FOUND
+    return Code.DONE if verdict.ok else Code.FAILED
 
 
 def _release(chosen: argparse.Namespace) -> int:
@@ -201,4 +200,4 @@ def _release(chosen: argparse.Namespace) -> int:
             confirm(f"Release run {chosen.id}? If it is alive, it stops.")
         ledger.release(chosen.id)
     print(f"Run {chosen.id} holds nothing any more; what it spent stays spent.")
-    return _OK
+    return Code.DONE

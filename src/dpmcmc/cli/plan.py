@@ -3,9 +3,8 @@
 """``dpmcmc plan``: what a chain costs, or what a budget buys."""
 
 import argparse
-import json
 
-from dpmcmc.cli.common import Commands, add_command
+from dpmcmc.cli.common import Code, Commands, add_command, show_json
 
 __all__ = ["add"]
 
@@ -31,8 +30,7 @@ def add(commands: Commands) -> None:
         "plan",
         summary="what a chain costs, or what a budget buys",
         description="Give all but one of --clip, --steps and --epsilon, and get the "
-        "missing one, with what each accountant says of the chain. With --batch, "
-        "--clip is 1 unless given.",
+        "missing one, with what each accountant says of the chain.",
         examples=_EXAMPLES,
     )
     plan.add_argument(
@@ -49,17 +47,16 @@ def add(commands: Commands) -> None:
         "--clip",
         type=float,
         metavar="B",
-        help="clip of a record's log-likelihood ratio r; with --batch, of the scaled "
-        "ratio N r / √b",
+        help="bound on a record's log-likelihood "
+        "ratio in a step; with --batch, √b/N unless given",
     )
     plan.add_argument(
         "--batch", type=int, metavar="b", help="records that a step reads, if not all"
     )
     plan.add_argument(
-        "--test",
-        choices=("barker", "gaussian", "minibatch"),
-        help="acceptance test: barker (exact) or gaussian on all records, minibatch "
-        "(the paper's) on a batch; default: barker, or minibatch with --batch",
+        "--method",
+        choices=("barker", "gaussian-barker", "minibatch-barker"),
+        help="default: barker, or minibatch-barker with --batch",
     )
     plan.add_argument(
         "--replacement", action="store_true", help="draw batches with replacement"
@@ -67,14 +64,11 @@ def add(commands: Commands) -> None:
     plan.add_argument(
         "--json", action="store_true", help="print the plan as JSON instead of a table"
     )
-    plan.add_argument(
-        "--plot", metavar="FILE", help="write a picture of ε against steps to FILE"
-    )
     plan.set_defaults(run=_plan)
 
 
 def _plan(chosen: argparse.Namespace) -> int:
-    from dpmcmc.planning import plan  # noqa: PLC0415 - slow to import
+    from dpmcmc.rehearsal.planning import plan  # noqa: PLC0415 - slow to import
 
     planned = plan(
         chosen.records,
@@ -83,15 +77,11 @@ def _plan(chosen: argparse.Namespace) -> int:
         clip=chosen.clip,
         steps=chosen.steps,
         epsilon=chosen.epsilon,
-        test=chosen.test,
+        method=chosen.method,
         replacement=chosen.replacement,
     )
     if chosen.json:
-        print(json.dumps(planned.to_dict(), indent=2, ensure_ascii=False))
+        show_json(planned.to_dict())
     else:
-        print(planned.table())
-    if chosen.plot:
-        from dpmcmc.report.budgets import plot_plan  # noqa: PLC0415 - slow to import
-
-        plot_plan(planned, chosen.plot)
-    return 0
+        print(planned)
+    return Code.DONE

@@ -3,24 +3,27 @@
 """``dpmcmc rehearse``: what a budget would buy, on simulated records."""
 
 import argparse
-import sys
-import textwrap
-from typing import Any
+import math
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
 
-from dpmcmc.cli.common import Commands, add_command, show_json
-from dpmcmc.cli.tables import add_table_options, bounds_of, columns_of, levels_of
-from dpmcmc.errors import InputError
+from dpmcmc.cli.common import Code, Commands, add_command, show_json
+from dpmcmc.cli.options import add_job_options, job_of_options
+
+if TYPE_CHECKING:
+    from dpmcmc.rehearsal.rehearse import Rehearsal
 
 __all__ = ["add"]
 
 _EXAMPLES = """\
 examples:
   dpmcmc rehearse model.py:model --records 20000 --epsilon 1 --delta 1e-6
-  dpmcmc rehearse model.py:model --records 20000 --epsilon 1 --delta 1e-6 \\
-      --columns age,region,ill --plot rehearsal.png
   dpmcmc rehearse model.py:model --data people.parquet --epsilon 1 --delta 1e-6
+  dpmcmc rehearse model.py:model --records 20000 --epsilon 1 --delta 1e-6 \\
+      --method control-variates --method sufficient-statistics --runs 3
 
-No privacy is spent. With --data, only the names and the number of its records count.
+No record is read, and no privacy spent: with --data, the schema and the number of
+records are read.
 """
 
 
@@ -30,90 +33,61 @@ def add(commands: Commands) -> None:
         commands,
         "rehearse",
         summary="try a budget on simulated records; costs no privacy",
-        description="Simulate as many records as there are, run every way of private "
-        "sampling that the model is fit for on them, and say how near each comes to "
-        "the posterior.",
+        description="Simulate as many records as there are, draw their posterior "
+        "several times with the noise of a budget, and compare with the posterior "
+        "without privacy.",
         examples=_EXAMPLES,
     )
-    rehearse.add_argument("model", metavar="FILE:NAME", help="a file, and a name in it")
+    add_job_options(rehearse, many_methods=True)
     rehearse.add_argument("--records", type=int, metavar="N", help="how many there are")
-    rehearse.add_argument("--epsilon", type=float, required=True, metavar="E")
-    rehearse.add_argument("--delta", type=float, required=True, metavar="D")
-    add_table_options(rehearse, required=False)
-    rehearse.add_argument("--plot", metavar="FILE", help="write a picture to FILE")
+    rehearse.add_argument(
+        "--runs", type=int, default=5, metavar="R", help="runs of each method; 5"
+    )
     rehearse.add_argument("--json", action="store_true", help="print it as JSON")
     rehearse.set_defaults(run=_rehearse)
 
 
 def _rehearse(chosen: argparse.Namespace) -> int:
-    from dpmcmc.workflow import rehearse  # noqa: PLC0415 - slow to import
+    import dpmcmc  # noqa: PLC0415 - slow to import
+    from dpmcmc.workflow import study_of  # noqa: PLC0415 - slow to import
 
-    choice = rehearse(
-        chosen.model,
-        records=chosen.records,
-        data=chosen.data,
+    methods, chosen.method = chosen.method or [None], None
+    job = job_of_options(chosen, ("model", "epsilon", "delta"))
+    study, _ = study_of(job)
+    rehearsal = dpmcmc.rehearse(
+        study.prepared_model(),
+        study.stand_in(job.data, chosen.records),
         epsilon=chosen.epsilon,
-        delta=chosen.delta,
-        columns=columns_of(chosen),
-        levels=levels_of(chosen),
-        bounds=bounds_of(chosen),
-        progress=sys.stderr.isatty() and not chosen.json,
+        delta=job.delta,
+        methods={
+            name or "default": replace(job, method=name).made_method()
+            for name in methods
+        },
+        covariates=study.covariates,
+        runs=chosen.runs,
+        steps=job.steps,
+        chains=job.chains,
+        progress=not chosen.json,
     )
     if chosen.json:
-        show_json(_values(choice))
+        show_json(_values(rehearsal))
     else:
-        print(*map(_fitted, str(choice).splitlines()), sep="\n")
-    if chosen.plot is not None:
-        if choice.rehearsal is None:
-            raise InputError(
-                f"there is no picture {chosen.plot}: nothing was rehearsed "
-                f"({choice.reason.rstrip('.')})."
-            )
-        from dpmcmc.report.rehearsals import (  # noqa: PLC0415 - slow to import
-            plot_rehearsal,
-        )
-
-        plot_rehearsal(choice.rehearsal, chosen.plot)
-    return 0
+        print(rehearsal)
+    return Code.DONE
 
 
-def _fitted(line: str) -> str:
-    """A line, broken if it is long; those of tables are not."""
-    return textwrap.fill(line, 88, subsequent_indent="  ") if line[88:] else line
+def _values(rehearsal: "Rehearsal") -> dict[str, Any]:
+    """The rehearsal for machines: JSON has no infinity."""
 
+    def plain(values: Any) -> list[float | None]:
+        return [float(one) if math.isfinite(one) else None for one in values]
 
-def _chosen(choice: Any) -> dict[str, float | None]:
-    """What was chosen about the way; None for what was not."""
-    share, part, bound = choice.chosen.split or (None, None, None)
     return {
-        "share": share,
-        "hessian_part": part,
-        "gradient_bound": bound,
-        "tempering": choice.chosen.tempering,
-        "chains": choice.chosen.chains,
-    }
-
-
-def _values(choice: Any) -> dict[str, Any]:
-    trials = () if choice.rehearsal is None else choice.rehearsal.trials
-    return {
-        "way": choice.way,
-        "chosen": _chosen(choice),
-        "words": choice.chosen.words,
-        "reason": choice.reason,
-        "tried": list(choice.tried),
+        "records": rehearsal.records,
+        "epsilon": rehearsal.epsilon,
+        "delta": rehearsal.delta,
         "trials": [
-            {
-                "name": one.name,
-                "steps": one.steps,
-                "epsilon": one.epsilon,
-                "off": [float(number) for number in one.off],
-                "sd_ratio": [float(number) for number in one.sd_ratio],
-                "ess": one.ess,
-                "accepted": one.accepted,
-                "clipped": one.clipped,
-                "usable": one.is_usable,
-            }
-            for one in trials
+            {**asdict(one), "error": plain(one.error), "width": plain(one.width)}
+            for one in rehearsal.trials
         ],
     }

@@ -4,7 +4,7 @@
 
 import argparse
 
-from dpmcmc.cli.common import Commands, add_command
+from dpmcmc.cli.common import Code, Commands, add_command
 
 __all__ = ["add"]
 
@@ -27,7 +27,7 @@ def add(commands: Commands) -> None:
         examples=_EXAMPLES,
     )
     report.add_argument("folder", metavar="DIR", help="the folder of the run")
-    report.add_argument("--title", help="what the page is called")
+    report.add_argument("--title", default="", help="the title of the page")
     report.add_argument(
         "--ledger", metavar="FILE|URL", help="where the ledger is now, if it moved"
     )
@@ -39,4 +39,4 @@ def _report(chosen: argparse.Namespace) -> int:
 
     page = report(chosen.folder, title=chosen.title, ledger=chosen.ledger)
     print(f"The report is in {page}.")
-    return 0
+    return Code.DONE

@@ -16,7 +16,7 @@ from dpmcmc.files.facts import plain_json, read_facts, text_of_facts
 from dpmcmc.files.parts import decode, encode
 from dpmcmc.files.problems import FileError, not_readable, not_written
 from dpmcmc.files.writing import UNFINISHED, Lock, write_safely
-from dpmcmc.posterior.posterior import Posterior
+from dpmcmc.posterior import Posterior, Statement
 
 __all__ = ["RunFolder"]
 
@@ -153,15 +153,21 @@ class RunFolder:
             ) from None
 
     def save_posterior(self, posterior: Posterior) -> None:
-        """Write the posterior, and its statement as text and as JSON.
+        """Write the posterior and its statement.
 
         If it cannot be written, a posterior that was there before stays.
         """
+        from dpmcmc.posterior.netcdf import to_netcdf  # noqa: PLC0415 - slow to import
+
         self._require_lock()
-        statement = posterior.statement
-        write_safely(self.path / "posterior.nc", posterior.to_netcdf())
-        self._write_text("statement.txt", statement.text + "\n")
-        self._write_text("statement.json", statement.to_json() + "\n")
+        write_safely(self.path / "posterior.nc", to_netcdf(posterior))
+        self.save_statement(posterior.statement)
+
+    def save_statement(self, statement: Statement) -> None:
+        """Write what was released and what it cost, as text and as JSON."""
+        self._require_lock()
+        self._write_text("statement.txt", f"{statement}\n")
+        self._write_text("statement.json", f"{statement.to_json()}\n")
 
     def posterior(self) -> Posterior:
         """Read the posterior that was saved, and check it."""

@@ -8,26 +8,26 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
-from dp_accounting.dp_event import (
-    ComposedDpEvent,
-    DpEvent,
-    GaussianDpEvent,
-    SelfComposedDpEvent,
-)
 
 from dpmcmc import accounting
+from dpmcmc.accounting import Event
 from dpmcmc.accounting.registry import flatten
 from dpmcmc.errors import InputError
 from dpmcmc.ledger.errors import LedgerError
 
-__all__ = ["JSON", "canonical", "composed", "decode", "encode"]
+__all__ = ["JSON", "Events", "canonical", "decode", "encode"]
 
 JSON = dict[str, Any]
 
-_EXPORTED = {name: getattr(accounting, name) for name in accounting.__all__}
-_KINDS: dict[str, type[DpEvent]] = {
-    **{name: kind for name, kind in _EXPORTED.items() if attrs.has(kind)},
-    "GaussianDpEvent": GaussianDpEvent,
+Events = Mapping[Event, int]
+"""What is released: each event, and how often it happens."""
+
+_KINDS: dict[str, Any] = {
+    name: kind
+    for name in accounting.__all__
+    if isinstance(kind := getattr(accounting, name), type)
+    and issubclass(kind, Event)
+    and kind is not Event
 }
 _PLAIN: dict[Any, Callable[[Any], Any]] = {
     bool: bool,
@@ -38,21 +38,18 @@ _PLAIN: dict[Any, Callable[[Any], Any]] = {
 """How a field of each type is written; numbers of NumPy become Python's."""
 
 
-def encode(event: DpEvent) -> list[JSON]:
-    """Return the single events of an event, and how often each happens, as JSON."""
+def encode(events: Events) -> list[JSON]:
+    """Return events, and how often each happens, as JSON."""
     return [
-        {"kind": type(leaf).__name__, "count": int(count), "fields": _fields(leaf)}
-        for leaf, count in flatten(event).items()
+        {"kind": type(event).__name__, "count": int(count), "fields": _fields(event)}
+        for event, count in flatten(events).items()
     ]
 
 
-def decode(values: list[JSON]) -> DpEvent:
-    """Return an event with the single events that `encode` wrote."""
-    leaves = Counter[DpEvent]()
+def decode(values: list[JSON]) -> Counter[Event]:
+    """Return the events that `encode` wrote."""
     try:
-        for each in values:
-            leaves[_single(each)] += int(each["count"])
-        return composed(leaves)
+        return flatten(_counted(values))
     except (AttributeError, InputError, KeyError, TypeError, ValueError) as error:
         raise LedgerError(
             f"an entry of the ledger holds {str(values)[:80]!r}, which is no event "
@@ -61,36 +58,30 @@ def decode(values: list[JSON]) -> DpEvent:
         ) from None
 
 
-def composed(leaves: Mapping[DpEvent, int]) -> DpEvent:
-    """Return one event that is composed of single events."""
-    parts = [
-        leaf if count == 1 else SelfComposedDpEvent(leaf, count)
-        for leaf, count in leaves.items()
-    ]
-    return parts[0] if len(parts) == 1 else ComposedDpEvent(parts)
-
-
 def canonical(values: Any) -> str:
     """Return JSON text that is the same for the same values; floats keep every bit."""
     return json.dumps(values, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def _fields(event: DpEvent) -> JSON:
+def _fields(event: Event) -> JSON:
     kind = type(event)
-    if _KINDS.get(kind.__name__) is not kind:
+    if kind is not _KINDS.get(kind.__name__):
         raise LedgerError(
-            f"the event is {event!r}; a ledger holds only {', '.join(_KINDS)} and what "
-            "is composed of them. Only events with a known cost can be charged."
+            f"the event is {event!r}; a ledger holds only {', '.join(_KINDS)}. Only "
+            "events with a known cost can be charged."
         )
     return {
         field.name: _PLAIN[field.type](getattr(event, field.name))
-        for field in attrs.fields(kind)
+        for field in attrs.fields(_KINDS[kind.__name__])
     }
 
 
-def _single(values: JSON) -> DpEvent:
-    plain = {
-        name: tuple(value) if isinstance(value, list) else value
-        for name, value in values["fields"].items()
-    }
-    return _KINDS[values["kind"]](**plain)
+def _counted(values: list[JSON]) -> Counter[Event]:
+    events = Counter[Event]()
+    for each in values:
+        plain = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in each["fields"].items()
+        }
+        events[_KINDS[each["kind"]](**plain)] += each["count"]
+    return events

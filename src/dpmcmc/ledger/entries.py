@@ -12,7 +12,7 @@ from dpmcmc.ledger.errors import LedgerError
 
 __all__ = ["FIRST", "FORMAT", "Entry", "Head", "sealed", "time_text"]
 
-FORMAT = 2
+FORMAT = 3
 """The version of everything that a ledger stores."""
 
 FIRST = "0" * 64

@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dp_accounting.dp_event import DpEvent
-
 from dpmcmc import errors
 from dpmcmc.ledger.accounts import Account, Books
 from dpmcmc.ledger.capacity import settle
-from dpmcmc.ledger.codec import JSON, decode, encode
+from dpmcmc.ledger.codec import JSON, Events, decode, encode
 from dpmcmc.ledger.entries import FIRST, Entry, Head, sealed, time_text
 from dpmcmc.ledger.errors import LedgerError
 from dpmcmc.ledger.overview import Overview, overview_of
@@ -118,7 +116,7 @@ class Ledger:
     def reserve(
         self,
         dataset: str,
-        total: DpEvent,
+        total: Events,
         *,
         analyst: str | None = None,
         purpose: str = "",
@@ -130,7 +128,8 @@ class Ledger:
         Parameters
         ----------
         dataset, total
-            The name of the data set, and all that the run may release.
+            The name of the data set, and all events that the run may release, each with
+            its count.
         analyst, purpose
             Who asks, and what for.
         only
@@ -152,7 +151,7 @@ class Ledger:
     def quote(
         self,
         dataset: str,
-        total: DpEvent,
+        total: Events,
         *,
         only: bool = False,
         claims: tuple[float, float] | None = None,
@@ -198,10 +197,10 @@ class Ledger:
             found = rows.after(0)
         return tuple(e for e in found if dataset is None or e.dataset == dataset)
 
-    def charges(self, run: str) -> tuple[tuple[str, DpEvent], ...]:
-        """Return what a run was charged for: the name of each part, and its event."""
+    def charges(self, run: str) -> tuple[tuple[str, Events], ...]:
+        """Return what a run was charged for: the name of each part, and its events."""
         mine = (e for e in self.entries() if e.run == run and e.kind == "charge")
-        return tuple((e.values["part"], decode(e.values["event"])) for e in mine)
+        return tuple((e.values["part"], decode(e.values["events"])) for e in mine)
 
     def verify(self, expected_head: str | None = None) -> Verdict:
         """Check every entry, hash and sum again, and a head of an earlier time."""
@@ -280,17 +279,17 @@ class Reservation:
     analyst: str
     opened_by: int
 
-    def charge(self, event: DpEvent, part: str = "") -> None:
-        """Charge for an event, before anything is read for it.
+    def charge(self, events: Events, part: str = "") -> None:
+        """Charge for events, before anything is read for them.
 
         A part of the run that is named is charged once.
 
         Guarantee
         ---------
-        If this returns, the event is on disk as charged, within what was reserved.
+        If this returns, the events are on disk as charged, within what was reserved.
         """
-        if tally_of(event):
-            values = {"event": encode(event), "part": one_line("part", part)}
+        if tally_of(events):
+            values = {"events": encode(events), "part": one_line("part", part)}
             self._write("charge", values)
 
     def close(self) -> None:
@@ -304,7 +303,7 @@ class Reservation:
 
 def _request(
     account: Account,
-    total: DpEvent,
+    total: Events,
     only: bool,
     claims: tuple[float, float] | None,
 ) -> JSON:

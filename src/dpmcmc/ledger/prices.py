@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from dp_accounting.dp_event import DpEvent
-
 from dpmcmc.accounting import (
     BarkerBit,
+    Event,
     GaussianBarkerBit,
     GaussianBatchSum,
     MinibatchBit,
@@ -34,7 +33,7 @@ from dpmcmc.ledger.tally import Tally
 
 __all__ = ["Prices", "cost_of", "offers", "prices_for"]
 
-Prices = Mapping[DpEvent, Cost]
+Prices = Mapping[Event, Cost]
 """What single events cost, as it was settled for a run."""
 
 _UPWARD = 1 + 1e-12
@@ -58,7 +57,7 @@ def cost_of(tally: Tally, prices: Prices, order: int) -> Cost:
     return Cost(divergence, slack)
 
 
-def prices_for(tally: Tally, capacity: Capacity) -> dict[DpEvent, Cost]:
+def prices_for(tally: Tally, capacity: Capacity) -> dict[Event, Cost]:
     """Return a price for each counted event: the offer that is cheapest."""
     return {
         event: min(
@@ -70,7 +69,7 @@ def prices_for(tally: Tally, capacity: Capacity) -> dict[DpEvent, Cost]:
 
 
 @functools.lru_cache(maxsize=512)
-def offers(event: DpEvent, capacity: Capacity) -> tuple[Cost, ...]:
+def offers(event: Event, capacity: Capacity) -> tuple[Cost, ...]:
     """Return all that one single event may be priced at: at least one, all above 0.
 
     Guarantee
@@ -115,7 +114,7 @@ def _above(divergence: float) -> Fraction:
     return Fraction(math.nextafter(divergence * _UPWARD, math.inf))
 
 
-def _bounds(event: DpEvent, order: int) -> Iterable[Bound]:
+def _bounds(event: Event, order: int) -> Iterable[Bound]:
     for bounds in (_concentrated, _sharpened, *_OTHERS.get(type(event), ())):
         try:
             yield from bounds(event, order)
@@ -123,12 +122,12 @@ def _bounds(event: DpEvent, order: int) -> Iterable[Bound]:
             continue
 
 
-def _concentrated(event: DpEvent, order: int) -> Iterable[Bound]:
+def _concentrated(event: Event, order: int) -> Iterable[Bound]:
     if ZCDP.supports({event: 1}):
         yield Bound(order * ZCDP.piece(event, 1))
 
 
-def _sharpened(event: DpEvent, order: int) -> Iterable[Bound]:
+def _sharpened(event: Event, order: int) -> Iterable[Bound]:
     if order <= _MOST_TERMS and SHARPENED.supports({event: 1}):
         divergence = SHARPENED.piece(event, 1)
         if order <= divergence.largest:
@@ -156,7 +155,7 @@ def _batch_sum_by_orders(event: GaussianBatchSum, order: int) -> Iterable[Bound]
         yield Bound(subsampled(given_batch, event.batch, event.records).at(order))
 
 
-_OTHERS: dict[type[DpEvent], tuple[Callable[[Any, int], Iterable[Bound]], ...]] = {
+_OTHERS: dict[type[Event], tuple[Callable[[Any, int], Iterable[Bound]], ...]] = {
     BarkerBit: (_bounded,),
     GaussianBarkerBit: (lambda bit, order: _profiled(full_data_profile(bit), order),),
     GaussianBatchSum: (_batch_sum, _batch_sum_by_orders),

@@ -6,10 +6,9 @@ import math
 from decimal import ROUND_FLOOR, Context
 from fractions import Fraction
 
-from dp_accounting.dp_event import DpEvent
-
 from dpmcmc.accounting import certify_delta, certify_epsilon
 from dpmcmc.ledger.accounts import Account, Run
+from dpmcmc.ledger.codec import Events
 from dpmcmc.ledger.errors import LedgerError, OverBudgetError
 from dpmcmc.ledger.prices import cost_of
 from dpmcmc.ledger.tally import Tally
@@ -47,7 +46,7 @@ def epsilon_that_fits(account: Account, delta: float, run: Run | None = None) ->
     factor = (whole.divergence - held.divergence) / cost.divergence
     if cost.slack:
         factor = min(factor, (whole.slack - held.slack) / cost.slack)
-    found = certify_epsilon(kind.scaled(factor).event(), delta).epsilon
+    found = certify_epsilon(kind.scaled(factor).events, delta).epsilon
     return float(_DIGITS.create_decimal(found)) if math.isfinite(found) else 0.0
 
 
@@ -81,7 +80,7 @@ def require_room(account: Account, run: Run) -> None:
 
 
 def require_alone(
-    account: Account, total: DpEvent, *, tolerance: Fraction = Fraction(0)
+    account: Account, total: Events, *, tolerance: Fraction = Fraction(0)
 ) -> None:
     """Refuse an only run that is not proven to be within the budget by itself.
 

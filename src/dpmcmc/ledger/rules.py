@@ -11,8 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from dp_accounting.dp_event import DpEvent
-
+from dpmcmc.accounting import Event
 from dpmcmc.ledger.accounts import Account, Books, Run
 from dpmcmc.ledger.capacity import Capacity, Cost
 from dpmcmc.ledger.codec import decode, encode
@@ -60,12 +59,12 @@ def apply(books: Books, entry: Entry) -> Books:
 def prices_text(prices: Prices) -> list[list[Any]]:
     """Return prices as JSON values; every float of them is kept exactly."""
     return [
-        [encode(event), float(cost.divergence), float(cost.slack)]
+        [encode({event: 1}), float(cost.divergence), float(cost.slack)]
         for event, cost in prices.items()
     ]
 
 
-def prices_of(values: list[list[Any]]) -> dict[DpEvent, Cost]:
+def prices_of(values: list[list[Any]]) -> dict[Event, Cost]:
     """Return the prices that `prices_text` wrote."""
     prices = {}
     for event, divergence, slack in values:
@@ -74,7 +73,8 @@ def prices_of(values: list[list[Any]]) -> dict[DpEvent, Cost]:
             raise LedgerError(
                 "an event has no price. The ledger was edited; verify it."
             )
-        prices[decode(event)] = cost
+        (priced,) = decode(event)
+        prices[priced] = cost
     return prices
 
 
@@ -142,7 +142,7 @@ def _charge(books: Books, entry: Entry) -> Account:
             f"run {run.name!r} was charged for its part {part!r} before; a part is "
             "made once. Leave it out, or begin another run."
         )
-    charged = run.charged.plus(tally_of(decode(entry.values["event"])))
+    charged = run.charged.plus(tally_of(decode(entry.values["events"])))
     if not charged.within(run.total):
         raise LedgerError(
             f"run {run.name!r} on {entry.dataset!r} reserved less than this charge and "

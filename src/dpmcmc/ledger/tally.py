@@ -8,28 +8,14 @@ counted how often it happened. The ledger and the folder of a run compare by thi
 
 import math
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
 
-import attrs
-from dp_accounting.dp_event import DpEvent, GaussianDpEvent
-
+from dpmcmc.accounting import Event, GaussianRelease
 from dpmcmc.accounting.registry import flatten
-from dpmcmc.errors import require_positive
-from dpmcmc.ledger.codec import composed, encode
+from dpmcmc.ledger.codec import Events, encode
 
 __all__ = ["Tally", "tally_of"]
-
-
-def _of_multiplier(event: GaussianDpEvent) -> Fraction:
-    multiplier = event.noise_multiplier
-    return 2 / Fraction(require_positive("noise_multiplier", multiplier, "Add noise."))
-
-
-_MU: dict[type[DpEvent], Callable[[Any], Fraction]] = {GaussianDpEvent: _of_multiplier}
-"""How the μ of a release with normal noise is read, where it is no field ``mu``."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +32,16 @@ class Tally:
     """
 
     square: Fraction = Fraction(0)
-    counts: Counter[DpEvent] = field(default_factory=Counter)
+    counts: Counter[Event] = field(default_factory=Counter)
 
     def __bool__(self) -> bool:
         return bool(self.square or self.counts)
+
+    @property
+    def events(self) -> Events:
+        """Events that come to this tally, up to the rounding of one μ."""
+        mu = math.sqrt(self.square)
+        return {**self.counts, **({GaussianRelease(mu): 1} if mu else {})}
 
     def plus(self, other: "Tally") -> "Tally":
         """Return the tally of both."""
@@ -70,30 +62,14 @@ class Tally:
         counts = {event: int(count * factor) for event, count in self.counts.items()}
         return Tally(self.square * factor, +Counter(counts))
 
-    def event(self) -> DpEvent:
-        """Return an event that comes to this tally; its noise is rounded down."""
-        leaves = dict(self.counts)
-        if mu := math.sqrt(self.square):
-            leaves[GaussianDpEvent(2 / mu * (1 - 2.0**-50))] = 1
-        return composed(leaves)
 
-
-def tally_of(event: DpEvent) -> Tally:
-    """Return what an event adds up to, after checking that a ledger can hold it."""
-    encode(event)
-    square, counts = Fraction(0), Counter[DpEvent]()
-    for leaf, count in flatten(event).items():
-        mu = _mu(leaf)
-        if mu is None:
-            counts[leaf] = count
+def tally_of(events: Events) -> Tally:
+    """Return what events add up to, after checking that a ledger can hold them."""
+    encode(events)
+    square, counts = Fraction(0), Counter[Event]()
+    for event, count in flatten(events).items():
+        if isinstance(event, GaussianRelease):
+            square += count * Fraction(event.mu) ** 2
         else:
-            square += count * mu**2
+            counts[event] = count
     return Tally(square, counts)
-
-
-def _mu(event: DpEvent) -> Fraction | None:
-    """Return the μ of a release with normal noise, which is drawn exactly."""
-    if type(event) in _MU:
-        return _MU[type(event)](event)
-    is_normal = any(each.name == "mu" for each in attrs.fields(type(event)))
-    return Fraction(event.mu) if is_normal else None

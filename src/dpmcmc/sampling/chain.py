@@ -134,13 +134,14 @@ class Chain:
         if kept:
             setup, kernel = _going_on(setup, kernel, kept)
         chunk = self._chunk(setup.problem)
+        begun = len(charged or kept)  # kept grows as chunks are released
         names: list[str] = []
 
         def sizes() -> Iterator[int]:
             """Sizes of chunks, each charged before it is handed over."""
             for number, start in enumerate(range(done, self.lengths.steps, chunk)):
                 size = min(chunk, self.lengths.steps - start)
-                names.append(f"chunk-{len(charged or kept) + number:06d}")
+                names.append(f"chunk-{begun + number:06d}")
                 if not self.is_free:
                     charge(names[-1], self._cost(size))
                 yield size

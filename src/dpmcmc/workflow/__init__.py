@@ -2,27 +2,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """The whole job, as a person does it: table, model, ledger, folder and report."""
 
-from dpmcmc.workflow.broken import broken_off, how_it_stands
-from dpmcmc.workflow.custody import Ask, FolderCustody, LedgerCustody, Question
+from dpmcmc.workflow.checkpoints import (
+    Ask,
+    FolderCheckpoint,
+    LedgerCheckpoint,
+    Question,
+)
+from dpmcmc.workflow.interrupted import how_it_stands, interrupted
 from dpmcmc.workflow.job import Job
-from dpmcmc.workflow.rehearsing import rehearse
-from dpmcmc.workflow.running import Outcome, report, resume, run
-from dpmcmc.workflow.study import LoadedStudy, Study, load_study
+from dpmcmc.workflow.running import Outcome, budget_of, report, resume, run
+from dpmcmc.workflow.study import Study, load_study, study_of
 
 __all__ = [
     "Ask",
-    "FolderCustody",
+    "FolderCheckpoint",
     "Job",
-    "LedgerCustody",
-    "LoadedStudy",
+    "LedgerCheckpoint",
     "Outcome",
     "Question",
     "Study",
-    "broken_off",
+    "budget_of",
     "how_it_stands",
+    "interrupted",
     "load_study",
-    "rehearse",
     "report",
     "resume",
     "run",
+    "study_of",
 ]

@@ -3,23 +3,39 @@
 """A job: what is to be run, in plain values.
 
 The settings of a job are written into its folder before anything is spent, so that a
-job that was broken off can be taken up from its folder alone.
+job that was interrupted can go on from its folder alone.
 """
 
-import getpass
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from dpmcmc.acceptance import MinibatchBarker
 from dpmcmc.errors import InputError
 from dpmcmc.files import FileError, RunFolder
 from dpmcmc.ledger import Ledger
+from dpmcmc.ledger.texts import analyst_or_user
 from dpmcmc.proposals import Adaptive, RandomWalk
+from dpmcmc.sampling.plan import Method
+from dpmcmc.sampling.sample import METHODS
 
-__all__ = ["Job", "facts_of", "job_of", "named", "open_ledger", "settled"]
+__all__ = ["Job", "facts_of", "job_of", "open_ledger", "settled"]
+
+_METHODS: dict[str, Any] = {
+    re.sub(r"(?<=.)(?=[A-Z])", "-", kind.__name__).lower(): kind for kind in METHODS
+}
+"""Methods by the names that commands give them: `MinibatchBarker` is
+``minibatch-barker``."""
+
+_SETTINGS = {
+    "clip": "clip",
+    "batch": "batch",
+    "tempering": "tempering",
+    "scale": "proposal",
+}
+"""What a job says of its method, and which field of the method that is."""
 
 
 @dataclass(frozen=True)
@@ -31,15 +47,21 @@ class Job:
     model
         The Python file of the model, and its name in it: ``model.py:model``.
     data
-        The data file.
+        The data file; none for a rehearsal of a number of records.
     epsilon, delta
-        The budget of the run.
-    columns, levels, bounds
-        The columns to read; the values that columns of text may have; public bounds
-        to which columns are clamped. They add to what a study says.
-    clip, steps, scale, batch, chains, tempering, start, warmup, precision, chunk
-        As in `sample`; ``scale`` is that of an adaptive random walk, and ``batch``
-        that of a `MinibatchBarker`. If none is given, the run chooses for itself.
+        The budget of the run, as in `sample`.
+    columns, levels, integers, bounds
+        The columns to read; the values that columns of text may have; the columns of
+        integers; public bounds to which columns are clamped. They add to what a
+        study says.
+    method
+        ``control-variates``, ``sufficient-statistics``, ``barker``,
+        ``gaussian-barker`` or ``minibatch-barker``; the default of `sample` unless
+        given.
+    clip, batch, tempering, scale
+        Settings of the method. ``scale`` is that of an adaptive random walk.
+    steps, chains, warmup, start, precision
+        As in `sample`; ``start`` is ``prior`` or nothing.
     ledger, dataset, analyst, purpose, only
         The ledger that is charged, if there is one, and in whose name; as in
         `Ledger.reserve`. A ledger with one data set needs no ``dataset``; the analyst
@@ -47,60 +69,78 @@ class Job:
     """
 
     model: str
-    data: str
+    data: str | None
     epsilon: float | None
     delta: float
     columns: tuple[str, ...] | None = None
     levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    integers: tuple[str, ...] = ()
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    method: str | None = None
     clip: float | None = None
-    steps: int | None = None
-    scale: float | None = None
     batch: int | None = None
-    chains: int | None = None
     tempering: float | None = None
-    start: str | None = None
+    scale: float | None = None
+    steps: int | None = None
+    chains: int | None = None
     warmup: int | None = None
+    start: str | None = None
     precision: str | None = None
-    chunk: int | None = None
     ledger: str | None = None
-    dataset: str | None = None
-    analyst: str | None = None
+    dataset: str = ""
+    analyst: str = ""
     purpose: str = ""
     only: bool = False
 
+    def made_method(self) -> Method | None:
+        """The method with its settings; None for the default of `sample`.
+
+        Raises
+        ------
+        InputError
+            If there is no such method, or it has no such setting.
+        """
+        given = {name: getattr(self, name) for name in _SETTINGS}
+        given = {name: value for name, value in given.items() if value is not None}
+        if self.method is None and not given:
+            return None
+        if self.method not in _METHODS:
+            raise InputError(
+                f"method is {self.method!r}; it must be one of {', '.join(_METHODS)}. "
+                "Leave it out, with clip, batch, tempering and scale, for the default."
+            )
+        kind = _METHODS[self.method]
+        known = {one.name: one.default is not MISSING for one in fields(kind)}
+        for name in given:
+            if _SETTINGS[name] not in known:
+                raise InputError(
+                    f"{name} is {given[name]!r}, but the method {self.method} has no "
+                    "such setting. Leave it out, or choose another method."
+                )
+        for name, has_default in known.items():
+            if name not in given and not has_default:
+                raise InputError(f"the method {self.method} needs a {name}. Give one.")
+        if "scale" in given:
+            given["scale"] = Adaptive(RandomWalk(given["scale"]))
+        made: Method = kind(**{_SETTINGS[name]: given[name] for name in given})
+        return made
+
     def settings(self) -> dict[str, Any]:
-        """What `sample` is told besides the model, the records and the budget."""
-        names = ("clip", "steps", "chains", "tempering", "start", "warmup", "chunk")
-        told = {name: getattr(self, name) for name in (*names, "precision")}
-        if self.scale is not None:
-            told["proposal"] = Adaptive(RandomWalk(self.scale))
-        if self.batch is not None:
-            told["test"] = MinibatchBarker(self.batch)
-        return told
+        """What `sample` is given beside the model, the records and the budget."""
+        names = ("steps", "chains", "warmup", "start", "precision")
+        given = {name: getattr(self, name) for name in names}
+        return {**given, "method": self.made_method()}
 
 
 def settled(job: Job) -> Job:
     """The same job, in any working folder: with whole paths and an analyst."""
     analyst, ledger = job.analyst, job.ledger
     if ledger is not None:
-        analyst = getpass.getuser() if analyst is None else analyst
+        analyst = analyst or analyst_or_user(None)
         ledger = ledger if "://" in ledger else _whole(ledger)
-    return replace(
-        job,
-        model=_whole(job.model),
-        data=_whole(job.data),
-        ledger=ledger,
-        analyst=analyst,
-    )
-
-
-def named(job: Job, ledger: Ledger | None) -> Job:
-    """The same job with the name of its data set, if it is the only one there is."""
-    if ledger is None or job.dataset is not None:
-        return job
-    (only,) = ledger.datasets()
-    return replace(job, dataset=only)
+    data = None if job.data is None else _whole(job.data)
+    model = _whole(job.model)
+    return replace(job, model=model, data=data, ledger=ledger, analyst=analyst)
 
 
 def facts_of(job: Job) -> dict[str, Any]:
@@ -129,32 +169,38 @@ def job_of(folder: RunFolder, **elsewhere: str | None) -> Job:
             f"{folder.path} was begun without a ledger, and goes on without one. Leave "
             "the ledger out, or begin another run."
         )
-    pairs = {name: tuple(pair) for name, pair in kept["bounds"].items()}
-    levels = {name: tuple(values) for name, values in kept["levels"].items()}
-    columns = None if kept["columns"] is None else tuple(kept["columns"])
-    return Job(**{**kept, "bounds": pairs, "levels": levels, "columns": columns, **now})
+    tuples = {
+        "columns": None if kept["columns"] is None else tuple(kept["columns"]),
+        "integers": tuple(kept["integers"]),
+        **{
+            name: {column: tuple(values) for column, values in kept[name].items()}
+            for name in ("levels", "bounds")
+        },
+    }
+    return Job(**{**kept, **tuples, **now})
 
 
 @contextmanager
-def open_ledger(job: Job) -> Iterator[Ledger | None]:
-    """The ledger of a job, which must know its data set; None if it has none."""
+def open_ledger(job: Job) -> Iterator[tuple[Job, Ledger | None]]:
+    """The job with the name of its data set, and its ledger; None if it has none."""
     if job.ledger is None:
-        if job.only or job.dataset is not None:
+        if job.only or job.dataset:
             raise InputError(
                 "dataset and only are for runs with a ledger, but none was given. Name "
                 "the ledger, or leave them out."
             )
-        yield None
+        yield job, None
         return
     with Ledger.open(job.ledger, create=False) as ledger:
         known = ledger.datasets()
-        if job.dataset not in known and not (job.dataset is None and len(known) == 1):
+        dataset = job.dataset or (known[0] if len(known) == 1 else "")
+        if dataset not in known:
             raise InputError(
                 f"the data set is {job.dataset!r}; the ledger has "
                 f"{', '.join(map(repr, known)) or 'none'}. Name one of them, or "
                 "register it."
             )
-        yield ledger
+        yield replace(job, dataset=dataset), ledger
 
 
 def _whole(path: str) -> str:

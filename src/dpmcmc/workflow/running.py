@@ -2,32 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Running a job: from a data file and a model to draws, a statement and a report."""
 
-from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
-from dpmcmc import sampler
-from dpmcmc.errors import InputError
+from dpmcmc.errors import InputError, NotUsableError, StoppedError
 from dpmcmc.files import FileError, RunFolder
 from dpmcmc.ledger import Ledger, Overview
-from dpmcmc.model.labels import with_levels
-from dpmcmc.model.model import Model
-from dpmcmc.posterior.posterior import Posterior
-from dpmcmc.report import Budget, Entry, Part, parts_of, write_report
-from dpmcmc.workflow.custody import (
-    Ask,
-    FolderCustody,
-    LedgerCustody,
-    charged_in_folder,
-)
-from dpmcmc.workflow.job import Job, facts_of, job_of, named, open_ledger, settled
-from dpmcmc.workflow.study import LoadedStudy, Study, load_study
+from dpmcmc.posterior import Posterior, Statement
+from dpmcmc.report import Budget, BudgetEntry, write_report
+from dpmcmc.sampling.sample import sample
+from dpmcmc.workflow.checkpoints import Ask, checkpoint_for
+from dpmcmc.workflow.interrupted import interrupted
+from dpmcmc.workflow.job import Job, facts_of, job_of, open_ledger, settled
+from dpmcmc.workflow.study import Study, study_of
 
-__all__ = ["Outcome", "report", "resume", "run"]
-
-_REPORT = "report.html"
+__all__ = ["Outcome", "budget_of", "report", "resume", "run"]
 
 
 class Outcome(NamedTuple):
@@ -55,25 +45,28 @@ def run(job: Job, out: str | Path, *, ask: Ask, progress: bool = True) -> Outcom
         Is shown what is about to be spent, and raises if it is not wanted; then no
         folder is left, and nothing is reserved.
     progress
-        Whether to show progress bars and the choice.
+        Whether to show progress bars.
 
     Raises
     ------
     InputError
-        If something cannot be used or paid; nothing was read or spent then. If the
-        ledger fails later, what was released before is in the folder.
+        If something cannot be used or paid; nothing was read or spent.
+    NotUsableError
+        If what was released says that the rest would be of no use. The folder has
+        what was released and its statement; the rest was not spent.
+    StoppedError
+        If something failed after part of the budget was spent. What was released is
+        in the folder, from which `resume` goes on.
     """
-    job = settled(job)
-    loaded = load_study(job.model)
     is_new = not Path(out).exists()
-    with open_ledger(job) as ledger:
-        job = named(job, ledger)
-        facts = {"job": facts_of(job), "model": loaded.digest}
+    with open_ledger(settled(job)) as (whole, ledger):
+        study, digest = study_of(whole)
+        facts = {"job": facts_of(whole), "model": digest}
         with RunFolder.create(out, facts) as folder:
             try:
-                return _go(job, loaded, folder, ledger, ask, progress)
+                return _go(whole, study, folder, ledger, ask, progress)
             except BaseException:
-                if "totals" not in folder.facts:  # nothing was set aside
+                if "reserved" not in folder.facts:  # nothing was spent
                     folder.discard()
                     if is_new:
                         folder.path.rmdir()
@@ -90,7 +83,7 @@ def resume(
     ledger: str | None = None,
     analyst: str | None = None,
 ) -> Outcome:
-    """Go on with a job that was broken off, from what its folder kept.
+    """Go on with a job that was interrupted, from what its folder kept.
 
     Parameters
     ----------
@@ -103,23 +96,26 @@ def resume(
         password, which a folder never keeps. Nothing else can be changed.
     analyst
         Who goes on, if it is another.
+
+    Raises
+    ------
+    InputError, NotUsableError, StoppedError
+        As in `run`.
     """
     with RunFolder.open(out, write=True) as folder:
         moved = {"model": model, "data": data, "ledger": ledger, "analyst": analyst}
         job = settled(job_of(folder, **moved))
-        loaded = load_study(job.model)
-        if loaded.digest != folder.facts["model"]:
+        study, digest = study_of(job)
+        if digest != folder.facts["model"]:
             raise FileError(
                 f"{job.model} is not what it was when {folder.path} was begun. Put the "
                 "old file back, or begin another run."
             )
-        with open_ledger(job) as opened:
-            return _go(job, loaded, folder, opened, ask, progress)
+        with open_ledger(job) as (job, opened):
+            return _go(job, study, folder, opened, ask, progress)
 
 
-def report(
-    out: str | Path, *, title: str | None = None, ledger: str | None = None
-) -> Path:
+def report(out: str | Path, *, title: str = "", ledger: str | None = None) -> Path:
     """Write the report of a finished job anew, from its folder.
 
     Parameters
@@ -127,160 +123,93 @@ def report(
     out
         The folder of the job.
     title
-        What the page is called.
+        The title of the page.
     ledger
         Where the ledger is now, if it is not where it was.
     """
     folder = RunFolder.open(out)
-    job = job_of(folder, ledger=ledger)
     posterior = folder.posterior()
-    with open_ledger(job) as opened:
-        return _report(job, folder, posterior, opened, title)
+    with open_ledger(job_of(folder, ledger=ledger)) as (job, opened):
+        standing = None if opened is None else opened.overview(job.dataset)
+    return _report(job, folder, posterior, standing, title)
 
 
 def _go(
     job: Job,
-    loaded: LoadedStudy,
+    study: Study,
     folder: RunFolder,
     ledger: Ledger | None,
     ask: Ask,
     progress: bool,
 ) -> Outcome:
-    study = loaded.study
-    study = replace(
-        study,
-        columns=study.columns if job.columns is None else job.columns,
-        levels={**(study.levels or {}), **job.levels},
-    ).within(job.bounds)
-    records = study.read(job.data)
-    custody = _custody(job, folder, ledger, ask)
+    if job.data is None:
+        raise InputError("the job names no data file. Give one.")
+    checkpoint = checkpoint_for(job, folder, ledger, ask)
     try:
-        posterior = sampler.sample(
-            _labelled(study),
-            records,
+        posterior = sample(
+            study.prepared_model(),
+            study.open(job.data),
             epsilon=job.epsilon,
             delta=job.delta,
-            preparation=study.preparation,
-            plate=study.plate,
-            covariates=study.covariates if _is_untold(job) else None,
-            custody=custody,
+            checkpoint=checkpoint,
             progress=progress,
             **job.settings(),
         )
         folder.save_posterior(posterior)
-    except BaseException:
-        with suppress(InputError):  # what went wrong first is what is said
-            custody.give_back()
+    except NotUsableError as stopped:
+        folder.save_statement(cast(Statement, stopped.statement))
+        checkpoint.finish()
         raise
-    custody.finish()
-    standing = None if ledger is None else ledger.overview(_dataset(job))
-    page = _report(job, folder, posterior, ledger, None)
+    except BaseException as error:
+        with suppress(InputError):  # what went wrong first is what is said
+            checkpoint.give_back()
+            if isinstance(error, StoppedError):
+                error.add_note(interrupted(folder.path))
+        raise
+    checkpoint.finish()
+    standing = None if ledger is None else ledger.overview(job.dataset)
+    page = _report(job, folder, posterior, standing, "")
     return Outcome(posterior, folder.path, page, standing)
-
-
-def _labelled(study: Study) -> Model | Callable[..., Any]:
-    """The model, in whose labels levels stand by their texts.
-
-    Not those of columns that were changed before the model sees them.
-    """
-    model, before = study.model, study.preparation
-    changed = frozenset() if before is None else before.made
-    levels = {
-        name: texts
-        for name, texts in (study.levels or {}).items()
-        if name not in changed
-    }
-    if not isinstance(model, Model) or not levels:
-        return model
-    return replace(model, labels=with_levels(model.labels, levels))
-
-
-def _is_untold(job: Job) -> bool:
-    """Whether the run chooses for itself."""
-    told = job.settings()
-    usual = {"chains", "warmup", "chunk", "precision"}
-    return all(told[name] is None for name in told if name not in usual)
-
-
-def _custody(
-    job: Job, folder: RunFolder, ledger: Ledger | None, ask: Ask
-) -> FolderCustody:
-    if ledger is None:
-        return FolderCustody(folder, ask)
-    return LedgerCustody(
-        folder,
-        ask,
-        ledger,
-        _dataset(job),
-        analyst=_analyst(job),
-        purpose=job.purpose,
-        only=job.only,
-    )
-
-
-def _dataset(job: Job) -> str:
-    assert job.dataset is not None
-    return job.dataset
-
-
-def _analyst(job: Job) -> str:
-    assert job.analyst is not None
-    return job.analyst
 
 
 def _report(
     job: Job,
     folder: RunFolder,
     posterior: Posterior,
-    ledger: Ledger | None,
-    title: str | None,
+    standing: Overview | None,
+    title: str,
 ) -> Path:
-    standing = None if ledger is None else ledger.overview(_dataset(job))
     asked = {
         "Model": Path(job.model).name,
-        "Data set": job.dataset or Path(job.data).name,
+        "Data set": job.dataset or Path(job.data or "").name,
         "Records": f"{posterior.statement.records:,}",
-        **({"Purpose": job.purpose} if job.purpose else {}),
-        **({"Asked by": job.analyst} if job.analyst else {}),
+        "Purpose": job.purpose,
+        "Asked by": job.analyst,
     }
     return write_report(
         posterior,
-        folder.path / _REPORT,
-        title=title or job.purpose or None,
-        asked=asked,
-        budget=None if standing is None else _budget(standing, folder),
-        parts=_parts(folder, ledger, posterior.statement.delta),
-        rehearsal_text=posterior.settings.get("choice"),
+        folder.path / "report.html",
+        title=title or job.purpose,
+        asked={name: text for name, text in asked.items() if text},
+        budget=None
+        if standing is None
+        else budget_of(standing, folder.facts.get("run", "")),
     )
 
 
-def _parts(folder: RunFolder, ledger: Ledger | None, delta: float) -> tuple[Part, ...]:
-    """What each kind of thing that the run released costs by itself."""
-    run = folder.facts.get("run", "")
-    if ledger is None:
-        return parts_of(charged_in_folder(folder).items(), delta)
-    return parts_of(ledger.charges(run), delta)
-
-
-def _budget(standing: Overview, folder: RunFolder) -> Budget:
+def budget_of(standing: Overview, run: str = "") -> Budget:
+    """How a budget stands, as reports and pictures show it; ``run`` is their own."""
     spent, reserved = standing.spent, min(standing.reserved, 1 - standing.spent)
     return Budget(
-        name=standing.dataset,
+        dataset=standing.dataset,
         epsilon=standing.epsilon,
         delta=standing.delta,
         spent=spent,
         reserved=reserved,
         left=1 - spent - reserved,
         entries=tuple(
-            Entry(
-                one.run,
-                one.analyst,
-                one.purpose,
-                None if one.claims is None else one.claims[0],
-                one.state,
-                one.spent,
-            )
+            BudgetEntry(one.run, one.analyst, one.purpose, one.time[:10], one.spent)
             for one in standing.runs
         ),
-        this_run=folder.facts.get("run", ""),
+        this_run=run,
     )

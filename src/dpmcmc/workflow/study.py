@@ -10,19 +10,25 @@ import hashlib
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dpmcmc.errors import InputError
+import numpy as np
+
+from dpmcmc.errors import InputError, require_count
 from dpmcmc.files import DataFile, FileError
-from dpmcmc.model.model import Model
-from dpmcmc.model.preparation import Clamp, Preparation
-from dpmcmc.private import Records
-from dpmcmc.rehearsal import Covariates
+from dpmcmc.files.problems import not_readable
+from dpmcmc.model import Model, Preparation
+from dpmcmc.model.preparation import Clamp
+from dpmcmc.rehearsal.simulate import Covariates
+from dpmcmc.workflow.job import Job
 
-__all__ = ["LoadedStudy", "Study", "load_study"]
+if TYPE_CHECKING:
+    from dpmcmc.adapters import NumPyro
+
+__all__ = ["Study", "load_study", "study_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +38,8 @@ class Study:
     Parameters
     ----------
     model
-        A `Model` whose records have named columns, or a NumPyro model that takes
-        columns by name.
+        A `Model` whose records have named columns; or a NumPyro model that takes
+        columns by name, in `dpmcmc.NumPyro` where its plate must be named.
     columns
         The columns that are read; unless given, all of a Parquet or Arrow file, or
         those that a NumPyro model takes: its arguments without a default, or with None
@@ -46,26 +52,19 @@ class Study:
     preparation
         What is done to each record before the model reads it, by public bounds.
     covariates
-        Where covariates of simulated records come from, as in `sample`.
-    plate
-        The plate of the records in a NumPyro model, as in `sample`.
+        Where covariates of simulated records come from, as in `rehearse`.
     """
 
-    model: Model | Callable[..., Any]
+    model: "Model | NumPyro | Callable[..., Any]"
     columns: Sequence[str] | None = None
-    levels: Mapping[str, Sequence[str]] | None = None
+    levels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     integers: Sequence[str] = ()
     preparation: Preparation | None = None
     covariates: Covariates = None
-    plate: str | None = None
 
     def open(self, path: str | Path) -> DataFile:
         """Open the columns of a data file; no value is read."""
         return DataFile(path, self.names(), levels=self.levels, integers=self.integers)
-
-    def read(self, path: str | Path) -> Records:
-        """Seal the columns of a data file, whose values are read when first needed."""
-        return Records(self.open(path))
 
     def names(self) -> tuple[str, ...] | None:
         """The columns that are read; None for all of the table."""
@@ -73,44 +72,76 @@ class Study:
             return tuple(self.columns)
         if isinstance(self.model, Model):
             return None
-        taken = inspect.signature(self.model).parameters.values()
+        function: Any = getattr(self.model, "model", None) or self.model
+        taken = inspect.signature(function).parameters
         kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
         return tuple(
             one.name
-            for one in taken
+            for one in taken.values()
             if one.kind not in kinds
             and (one.default is one.empty or one.default is None)
         )
 
-    def within(self, bounds: Mapping[str, tuple[float, float]]) -> "Study":
-        """The same study, its columns first clamped to more public bounds."""
-        if not bounds:
-            return self
-        clamped = Preparation({name: Clamp(*pair) for name, pair in bounds.items()})
-        then = clamped if self.preparation is None else clamped.then(self.preparation)
-        return replace(self, preparation=then)
+    def prepared_model(self) -> Any:
+        """The model with the preparation before its own, and texts for its levels.
+
+        A level that the model calls ``region=0`` is called ``region=north``, unless
+        the preparation changes the column: its codes are then no longer those of the
+        table.
+        """
+        model: Any = self.model
+        if not isinstance(model, Model) and not hasattr(model, "for_records"):
+            from dpmcmc.adapters import NumPyro  # noqa: PLC0415 - optional
+
+            model = NumPyro(model)
+        before, own = self.preparation, model.preparation
+        if before is not None:
+            own = before if own is None else before.then(own)
+        changed = frozenset() if before is None else before.made
+        texts = {
+            f"{column}={code}": f"{column}={text}"
+            for column, values in self.levels.items()
+            if column not in changed
+            for code, text in enumerate(values)
+        }
+        coords = {
+            dim: [texts.get(name, name) for name in names]
+            for dim, names in model.coords.items()
+        }
+        return replace(model, preparation=own, coords=coords)
+
+    def stand_in(self, data: str | Path | None, records: int | None) -> Any:
+        """What has the shape of the records: zeros, for a rehearsal.
+
+        Parameters
+        ----------
+        data
+            A data file, of which only the schema and the number of records are read.
+        records
+            How many records there are, if not as many as in the file.
+
+        Returns
+        -------
+        dict or int
+            A column of zeros by name; or the number of records alone, which is enough
+            for a `Model` whose columns are not named.
+        """
+        if data is None and records is None:
+            raise InputError(
+                "neither data nor a number of records was given. Give one of them; "
+                "nothing is read of data but its schema."
+            )
+        file, names = None if data is None else self.open(data), self.names()
+        count = len(file) if file is not None and records is None else records
+        count = require_count("records", count, "Give the number of records.")
+        if file is None and names is None:
+            return count
+        kinds = dict.fromkeys(names or (), np.dtype(np.float64))
+        kinds = kinds if file is None else file.schema
+        return {name: np.zeros(count, kind) for name, kind in kinds.items()}
 
 
-@dataclass(frozen=True, eq=False)
-class LoadedStudy:
-    """A study with the place that it was read from.
-
-    Attributes
-    ----------
-    study
-        The study.
-    place
-        The file and the name in it, as ``model.py:name``.
-    digest
-        SHA-256 of the file, by which a run that goes on knows the same model.
-    """
-
-    study: Study
-    place: str
-    digest: str
-
-
-def load_study(place: str) -> LoadedStudy:
+def load_study(place: str) -> tuple[Study, str]:
     """Read a study, a `Model` or a NumPyro model from a Python file.
 
     The file is run as Python code.
@@ -119,6 +150,12 @@ def load_study(place: str) -> LoadedStudy:
     ----------
     place
         The file and the name in it, such as ``model.py:model``.
+
+    Returns
+    -------
+    tuple of Study and str
+        The study; and the SHA-256 of the file, by which a run that goes on knows the
+        same model.
 
     Raises
     ------
@@ -132,28 +169,42 @@ def load_study(place: str) -> LoadedStudy:
             "as model.py:model."
         )
     path = Path(file)
-    if not path.is_file():
-        raise FileError(f"there is no file {path}. Give the file of the model.")
     if path.suffix != ".py":
         raise FileError(f"{path} is no Python file. Give one that ends in .py.")
     try:
         source = path.read_bytes()
     except OSError as error:
-        raise FileError(
-            f"{path} cannot be read ({error.strerror}). Get leave to read it."
-        ) from None
-    digest = hashlib.sha256(source).hexdigest()
+        raise not_readable(path, error) from None
     found = getattr(_module(path, source), name, None)
     if found is None:
         raise FileError(f"{path} has no {name!r}. Name the model that it holds.")
-    if isinstance(found, Study):
-        return LoadedStudy(found, place, digest)
-    if isinstance(found, type) or not (isinstance(found, Model) or callable(found)):
+    is_model = isinstance(found, Model) or hasattr(found, "for_records")
+    if isinstance(found, type) or not (
+        is_model or callable(found) or isinstance(found, Study)
+    ):
         raise FileError(
             f"{place} is a {type(found).__name__}; it must be a dpmcmc.Model, a "
             "NumPyro model or a dpmcmc.workflow.Study."
         )
-    return LoadedStudy(Study(found), place, digest)
+    study = found if isinstance(found, Study) else Study(found)
+    return study, hashlib.sha256(source).hexdigest()
+
+
+def study_of(job: Job) -> tuple[Study, str]:
+    """The study of a job, with what the job adds to it, and the SHA-256 of its file."""
+    study, digest = load_study(job.model)
+    preparation = study.preparation
+    if job.bounds:
+        clamped = Preparation({name: Clamp(*ends) for name, ends in job.bounds.items()})
+        preparation = clamped if preparation is None else clamped.then(preparation)
+    study = replace(
+        study,
+        columns=study.columns if job.columns is None else job.columns,
+        levels={**study.levels, **job.levels},
+        integers=tuple(dict.fromkeys((*study.integers, *job.integers))),
+        preparation=preparation,
+    )
+    return study, digest
 
 
 def _module(path: Path, source: bytes) -> ModuleType:
@@ -174,7 +225,7 @@ def _module(path: Path, source: bytes) -> ModuleType:
         said = " ".join(str(problem).split()).rstrip(".")
         raise FileError(
             f"{path} cannot be run: {type(problem).__name__}{said and ': ' + said}. "
-            f"Mend it; python {path} shows where."
+            f"Fix it; python {path} shows where."
         ) from problem
     finally:
         sys.path.remove(folder)

@@ -1,0 +1,157 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""Options that say what a job is: its model, table, budget and method."""
+
+import argparse
+from collections.abc import Iterable
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from dpmcmc.errors import InputError
+
+if TYPE_CHECKING:
+    from dpmcmc.workflow import Job
+
+__all__ = [
+    "METHODS",
+    "add_job_options",
+    "given_options",
+    "job_of_options",
+    "option",
+]
+
+METHODS = (
+    "control-variates",
+    "sufficient-statistics",
+    "barker",
+    "gaussian-barker",
+    "minibatch-barker",
+)
+
+
+def add_job_options(parser: argparse.ArgumentParser, *, many_methods: bool) -> None:
+    """Add the options that `Job` has a field for, but those of a ledger."""
+    parser.add_argument(
+        "model", nargs="?", metavar="FILE:NAME", help="a Python file and a name in it"
+    )
+    table = parser.add_argument_group("table")
+    table.add_argument("--data", metavar="FILE", help=".parquet, .csv, .arrow, …")
+    table.add_argument(
+        "--columns",
+        type=_list,
+        metavar="A,B",
+        help="columns to read; all, or what the model takes; text files need them",
+    )
+    table.add_argument(
+        "--bounds",
+        action="append",
+        metavar="COLUMN=LOW:HIGH",
+        help="public bounds: values outside are moved to the nearer; may be repeated",
+    )
+    table.add_argument(
+        "--levels",
+        action="append",
+        metavar="COLUMN=A,B",
+        help="the values that a column of text may have; may be repeated",
+    )
+    table.add_argument(
+        "--integer",
+        dest="integers",
+        action="append",
+        metavar="COLUMN",
+        help="a column of integers, such as codes of groups; may be repeated",
+    )
+    budget = parser.add_argument_group("budget")
+    budget.add_argument("--epsilon", type=float, metavar="E", help="ε of the run")
+    budget.add_argument("--delta", type=float, metavar="D", help="δ of the run")
+    method = parser.add_argument_group("method")
+    method.add_argument(
+        "--method",
+        choices=METHODS,
+        action="append" if many_methods else "store",
+        metavar="METHOD",
+        help=f"{', '.join(METHODS)}; default: the first, or the second for a model "
+        "that states exact ones" + many_methods * "; may be repeated, to compare",
+    )
+    for name, kind, metavar, words in (
+        ("clip", float, "B", "bound on a record's log-likelihood ratio in a step"),
+        ("batch", int, "b", "records that a step reads"),
+        ("scale", float, "S", "scale of the first moves of an adaptive random walk"),
+        ("tempering", float, "N0", "records that the likelihood counts for"),
+        ("steps", int, "T", "steps of each chain"),
+        ("chains", int, "K", "number of chains"),
+        ("warmup", int, "W", "steps that summaries leave out"),
+    ):
+        method.add_argument(f"--{name}", type=kind, metavar=metavar, help=words)
+    method.add_argument("--start", choices=("prior",), help="start at prior draws")
+    method.add_argument("--precision", choices=("float32", "float64"))
+
+
+def job_of_options(chosen: argparse.Namespace, needed: Iterable[str]) -> "Job":
+    """The job that options say.
+
+    Raises
+    ------
+    InputError
+        If one of the ``needed`` is missing, or the options of a table cannot be read.
+    """
+    from dpmcmc.workflow import Job  # noqa: PLC0415 - slow to import
+
+    for name in needed:
+        if getattr(chosen, name) is None:
+            raise InputError(f"{option(name)} is missing. --help has examples.")
+    given = given_options(chosen)
+    pairs = {name: _pairs(name, given.get(name, ())) for name in ("bounds", "levels")}
+    return Job(
+        **{
+            "data": None,
+            "epsilon": None,
+            **given,
+            "integers": tuple(given.get("integers", ())),
+            "bounds": {name: _range(name, it) for name, it in pairs["bounds"].items()},
+            "levels": {name: _list(it) for name, it in pairs["levels"].items()},
+        }
+    )
+
+
+def given_options(chosen: argparse.Namespace) -> dict[str, Any]:
+    """The options that were given and that `Job` has a field for, by its name."""
+    from dpmcmc.workflow import Job  # noqa: PLC0415 - slow to import
+
+    names = [one.name for one in fields(Job)]
+    found = {name: getattr(chosen, name, None) for name in names}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def option(name: str) -> str:
+    """What a field of `Job` is called at the command line."""
+    names = {"model": "FILE:NAME", "dataset": "--data-set", "integers": "--integer"}
+    return names.get(name, f"--{name}")
+
+
+def _list(text: str) -> tuple[str, ...]:
+    return tuple(text.split(","))
+
+
+def _pairs(name: str, given: Iterable[str]) -> dict[str, str]:
+    """Read values of the form ``column=value``."""
+    found = {}
+    for one in given:
+        column, _, value = one.partition("=")
+        if not column or not value:
+            raise InputError(
+                f"--{name} is {one!r}; it must be a column and a value, as "
+                "column=value."
+            )
+        found[column] = value
+    return found
+
+
+def _range(name: str, given: str) -> tuple[float, float]:
+    low, _, high = given.partition(":")
+    try:
+        return float(low), float(high)
+    except ValueError:
+        raise InputError(
+            f"--bounds is {name}={given}; it must be two numbers, as {name}=0:120."
+        ) from None
