@@ -1,12 +1,12 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""The exact chance of a bit, counted in words, from the compiled test alone."""
+"""The exact probability of a bit, counted in words, from the compiled test alone."""
 
 import jax.numpy as jnp
 import numpy as np
 
 
-def chances(bit, *arguments, size=None):
+def accepting_words(bit, *arguments, size=None):
     """How many of the 2⁵³ uniforms make ``bit(word, *arguments)`` true, entry-wise.
 
     The bit must be true below some uniform and false from it on.

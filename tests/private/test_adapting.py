@@ -10,7 +10,7 @@ from programs import Source, trace_sources
 
 from dpmcmc.model.model import Model
 from dpmcmc.private import Chains, FullData, Grid, Records, Tape
-from dpmcmc.private import chains as chains_module
+from dpmcmc.private import steps
 from dpmcmc.proposals import Adaptive, RandomWalk
 
 COUNT = 1021  # a prime, so that no other axis has its length
@@ -37,15 +37,13 @@ def sources_of_chunk():
             devices=jax.devices()[:1],
         )
         arguments = (
-            running._access.resident,
+            running._resident,
             running._state,
             running._kernel,
             running._inputs(0, 4),
         )
         program, shape = jax.make_jaxpr(
-            lambda *given: chains_module._advance(
-                model, running._test, "float64", *given, 4
-            ),
+            lambda *given: steps.advance(model, running._test, "float64", *given, 4),
             return_shape=True,
         )(*arguments)
     resident, state, kernel, inputs = jax.tree.map(lambda _: Source.PUBLIC, arguments)
@@ -67,9 +65,9 @@ def test_a_whole_chunk_releases_nothing_but_what_bits_tell():
     assert state.memory == Source.RECORD
 
 
-def test_a_mover_that_learns_more_is_found(monkeypatch):
+def test_a_kernel_that_learns_more_is_found(monkeypatch):
     """Were it handed the sums of log-likelihoods, its moves would tell of them."""
-    step = chains_module._step
+    step = steps._step
     seen = []
 
     def keeps(*given):
@@ -81,11 +79,11 @@ def test_a_mover_that_learns_more_is_found(monkeypatch):
         sums = seen.pop().astype(jnp.float64)
         return jax.tree.map(lambda leaf: leaf + jnp.sum(sums) * 1e-9, kernel)
 
-    monkeypatch.setattr(chains_module, "_step", keeps)
-    monkeypatch.setattr(chains_module, "_adapted", learns)
-    chains_module._advance.clear_cache()
+    monkeypatch.setattr(steps, "_step", keeps)
+    monkeypatch.setattr(steps, "_adapted", learns)
+    steps.advance.clear_cache()
     try:
         with pytest.raises(AssertionError, match="sums are added as float64"):
             sources_of_chunk()
     finally:
-        chains_module._advance.clear_cache()
+        steps.advance.clear_cache()

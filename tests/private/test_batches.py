@@ -3,7 +3,6 @@
 """Batches: exactly uniform, fresh at every step, the same in any layout."""
 
 import itertools
-import sys
 from math import comb
 
 import jax
@@ -18,22 +17,20 @@ from dpmcmc.model.model import Model
 from dpmcmc.private import (
     BatchDecision,
     Chains,
+    CorrectedNoise,
     FullData,
     Grid,
     Minibatch,
     NormalMixture,
-    CorrectedNoise,
     Records,
-    acceptance,
+    minibatch,
 )
-from dpmcmc.private import batches as batches_module
-from dpmcmc.private.batch_loop import fill_rows, find_loop
 from dpmcmc.private.batches import Sampling, draw_batches
 from dpmcmc.private.tape import Stream, Tape
 from dpmcmc.proposals import RandomWalk
 
 FALSE_ALARM = 1e-6
-"""Chance that a right program fails one of the statistical tests here."""
+"""Probability that a right program fails one of the statistical tests here."""
 
 
 def draw(records, batch, steps, *, seed=1, chain=0, start=0, replacement=False):
@@ -97,9 +94,9 @@ def test_each_record_is_included_equally_often(records, batch, steps):
     accounts for: the sum of squared deviations over its variance has N − 1 degrees.
     """
     counts = np.bincount(draw(records, batch, steps, seed=3).ravel(), minlength=records)
-    share = batch / records
-    variance = steps * share * (1 - share) * records / (records - 1)
-    statistic = ((counts - steps * share) ** 2).sum() / variance
+    fraction = batch / records
+    variance = steps * fraction * (1 - fraction) * records / (records - 1)
+    statistic = ((counts - steps * fraction) ** 2).sum() / variance
     assert chi2.ppf(FALSE_ALARM, records - 1) < statistic
     assert statistic < chi2.isf(FALSE_ALARM, records - 1)
 
@@ -111,12 +108,12 @@ def test_each_pair_is_included_equally_often(records, batch):
     pairs = list(itertools.combinations(range(records), 2))
     inside = np.zeros((steps, records), bool)
     np.put_along_axis(inside, drawn, True, axis=1)
-    share = batch * (batch - 1) / (records * (records - 1))
-    sd = np.sqrt(steps * share * (1 - share))
+    fraction = batch * (batch - 1) / (records * (records - 1))
+    sd = np.sqrt(steps * fraction * (1 - fraction))
     for first, second in pairs:
         together = np.sum(inside[:, first] & inside[:, second])
         # 6 standard deviations: 2e-9 a pair
-        assert abs(together - steps * share) < 6 * sd
+        assert abs(together - steps * fraction) < 6 * sd
 
 
 def test_large_batches_are_spread_over_all_records():
@@ -142,12 +139,12 @@ def test_with_replacement_there_are_repeats():
 
 @given(
     records=some.integers(1, 400),
-    share=some.floats(0, 1),
+    fraction=some.floats(0, 1),
     cut=some.integers(1, 19),
     replacement=some.booleans(),
 )
-def test_a_step_has_the_same_batch_in_any_chunk(records, share, cut, replacement):
-    batch = 1 + int(share * (records - 1))
+def test_a_step_has_the_same_batch_in_any_chunk(records, fraction, cut, replacement):
+    batch = 1 + int(fraction * (records - 1))
     whole = draw(records, batch, 20, replacement=replacement)
     parts = [
         draw(records, batch, cut, replacement=replacement),
@@ -179,7 +176,7 @@ def test_no_word_is_read_for_two_purposes(monkeypatch):
     assert {stream for stream, *_ in read} == {Stream.BATCH, Stream.REDRAW}
 
 
-def test_a_wrong_law_is_found():
+def test_a_wrong_distribution_is_found():
     """The uniformity test can fail: a draw by remainder favours small numbers."""
     words = Tape.seeded(7).words(Stream.BATCH, 0, 0, 60_000)
     biased = (words.view("<u4") >> 25) % 100
@@ -195,74 +192,51 @@ def test_no_record_is_favoured_where_halves_do_not_divide_evenly():
     assert_uniform(np.bincount(drawn.ravel() % 3, minlength=3), drawn.size)
 
 
-# The compiled loop, and NumPy in its place
+# The same sets as a plain program
+
+
+def plain_row(records, batch, step, seed, replacement):
+    """A batch by the rule of the boundary, one record at a time, in a Python set."""
+    tape, row = Tape.seeded(seed), []
+    spare = 4 + int(batch**2 / (2 * records) + batch * (2**32 % records) / 2**32)
+    width = -(-batch // 2)
+    words = tape.words(Stream.BATCH, 0, step * width, width)
+    for attempt in itertools.count():
+        halves = words.view("<u4").tolist()[: batch - len(row)]
+        for half in halves:
+            number, low = divmod(half * records, 2**32)
+            if low >= 2**32 % records and (replacement or number not in row):
+                row.append(number)
+        if len(row) == batch:
+            return sorted(row)
+        words = tape.words(Stream.REDRAW, 0, step * spare, spare, attempt)
+    raise AssertionError("never reached")
 
 
 @given(
-    records=some.integers(1, 300),
-    share=some.floats(0, 1),
+    records=some.integers(1, 300) | some.sampled_from([2**31 + 5, 3_000_000_000]),
+    fraction=some.floats(0, 0.5),
     seed=some.integers(0, 10),
     start=some.integers(0, 5),
+    replacement=some.booleans(),
 )
-def test_a_loop_draws_the_batches_that_numpy_draws(records, share, seed, start):
-    """From the same words, uncompiled and compiled; so chains are the same, too."""
-    batch = 1 + int(share * (records - 1))
-    found = []
-    with pytest.MonkeyPatch.context() as patch:
-        for loop in (None, fill_rows, find_loop()):
-            patch.setattr(batches_module, "find_loop", lambda loop=loop: loop)
-            patch.setattr(batches_module, "_MANY", 0)
-            found.append(draw(records, batch, 9, seed=seed, start=start))
-    assert np.array_equal(found[0], found[1])
-    assert np.array_equal(found[0], found[2])
+def test_batches_are_those_of_a_plain_program(
+    records, fraction, seed, start, replacement
+):
+    """From the same words, so that no rewriting changes the bits of a chain."""
+    batch = max(1, int(fraction * min(records, 300)))
+    drawn = draw(records, batch, 4, seed=seed, start=start, replacement=replacement)
+    if batch > records // 2 and not replacement:
+        return  # those left out are drawn
+    for step, row in enumerate(np.sort(drawn, axis=1).tolist()):
+        assert row == plain_row(records, batch, start + step, seed, replacement)
 
 
-@pytest.mark.parametrize(("records", "batch"), SIZES)
-def test_the_loop_and_numpy_agree_at_all_sizes(monkeypatch, records, batch):
-    monkeypatch.setattr(batches_module, "_MANY", 0)
-    by_loop = draw(records, batch, 30, seed=8)
-    monkeypatch.setattr(batches_module, "find_loop", lambda: None)
-    assert np.array_equal(by_loop, draw(records, batch, 30, seed=8))
-
-
-def test_the_loop_is_compiled_here():
-    """Else the tests above would compare NumPy with itself."""
-    assert find_loop() is not None
-
-
-@pytest.mark.parametrize("loop", [fill_rows, find_loop()])
-def test_records_that_share_their_last_bits_are_told_apart(loop):
-    """All of these look for the same slot first, and all but one search on."""
-    slots = np.zeros(64, np.uint64)
-    records = 2**31
-    named = np.array([[64 * k for k in (1, 2, 3, 1, 2, 4)]] * 2, np.uint64)
-    halves = (named << np.uint64(1)).astype(np.uint32)
-    drawn, found = np.zeros((2, 4), np.intp), np.array([0, 1])
-    drawn[1, 0] = 64 * 4
-    # the first row lacks four, and two of the four are the same; the second three
-    assert loop(drawn, found, halves, records, slots) == 1
-    assert drawn[0, :3].tolist() == [64, 128, 192]
-    assert drawn[1].tolist() == [256, 64, 128, 192]
-    assert found.tolist() == [3, 4]
-
-
-@pytest.mark.parametrize("numba", [None, "broken"])
-def test_without_a_compiler_there_is_no_loop(monkeypatch, numba):
-    monkeypatch.setitem(sys.modules, "numba", numba)
-    assert find_loop.__wrapped__() is None
-
-
-def test_few_draws_and_huge_batches_need_no_loop(monkeypatch):
-    """Compiling would take longer; the table would take too much memory."""
-    asked = []
-    monkeypatch.setattr(batches_module, "find_loop", lambda: asked.append(1))
-    draw(1000, 10, 20)
-    monkeypatch.setattr(batches_module, "MOST", 9)
-    draw(1_000_000, 10, 900)
-    assert not asked
-    monkeypatch.setattr(batches_module, "MOST", 10)
-    draw(1_000_000, 10, 900)
-    assert asked
+def test_those_left_out_of_a_large_batch_are_those_of_a_plain_program():
+    drawn = draw(11, 8, 20, seed=3)
+    for step, row in enumerate(drawn.tolist()):
+        left_out = plain_row(11, 3, step, 3, replacement=False)
+        assert row == sorted(set(range(11)) - set(left_out))
 
 
 # The batches that a chain is given
@@ -270,11 +244,12 @@ def test_few_draws_and_huge_batches_need_no_loop(monkeypatch):
 
 def found_records(monkeypatch, replacement):
     """Numbers of the records that steps of three chains are given, in slabs of two."""
-    monkeypatch.setattr(acceptance, "_DRAWS_AT_ONCE", 2 * 8)
+    monkeypatch.setattr(minibatch, "_DRAWS_AT_ONCE", 2 * 8)
     noise = CorrectedNoise(2.0, NormalMixture((0.0,), (0.0,), (1.0,)))
     test = Minibatch(BatchDecision(Grid(1.0), 8, noise), replacement)
-    _, access = test.unseal(None, Records(np.arange(100.0)), "float64", [])
-    found = test.batches(access.source, Tape.seeded(3), 3, 40, 7)
+    _, resident, source = test.unseal(None, Records(np.arange(100.0)), "float64", [])
+    assert resident is None
+    found = test.batches(source, Tape.seeded(3), 3, 40, 7)
     return found.arrays.astype(int)
 
 

@@ -37,7 +37,15 @@ INSIDE = sorted(BOUNDARY.rglob("*.py"))
 
 EXPORTED = {
     *("Chains", "Measure", "NoisySums", "Records", "Released", "Tape"),
-    *("BatchDecision", "FullData", "Grid", "Minibatch", "NormalMixture", "CorrectedNoise", "Test"),
+    *(
+        "BatchDecision",
+        "FullData",
+        "Grid",
+        "Minibatch",
+        "NormalMixture",
+        "CorrectedNoise",
+        "Test",
+    ),
     *("PLAIN", "Influence", "Centred", "Restored", "Shifted", "Shrunk"),
     *("Drawn", "Listed"),
     *("Residual", "Taylor"),
@@ -202,7 +210,9 @@ COUNT = 1021  # a prime, so that no other axis has its length
 
 
 FITTED = correction_for(2.0)
-NOISE = CorrectedNoise(2.0, NormalMixture(FITTED.centres, FITTED.widths, FITTED.weights))
+NOISE = CorrectedNoise(
+    2.0, NormalMixture(FITTED.centres, FITTED.widths, FITTED.weights)
+)
 assert len(FITTED.centres) == COMPONENTS
 TESTS = {
     "barker": FullData(Grid(0.01)),

@@ -19,6 +19,7 @@ from small_chains import make, simulate
 from dpmcmc.model.model import Model
 from dpmcmc.private import Released, Tape
 from dpmcmc.private import chains as chains_module
+from dpmcmc.private import steps as steps_module
 from dpmcmc.proposals import RandomWalk
 
 # The same chain in any layout
@@ -113,7 +114,7 @@ def test_the_chain_is_that_of_a_plain_program(count):
 
     1025 records are padded by 1023 zeros, which the plain program does not have.
     The plain program computes every log-likelihood anew, so that a stale cache
-    shows; a rounding that differs turns a bit with a chance of about 1e-12.
+    shows; a rounding that differs turns a bit with a probability of about 1e-12.
     """
     data = simulate(count)
     data[:5] = [np.nan, np.inf, -np.inf, 1e300, 5e-324]
@@ -154,11 +155,11 @@ def test_a_step_evaluates_each_record_once():
     chains = make(simulate(50), model)
     with jax.enable_x64(True):
         program = jax.make_jaxpr(
-            lambda *arrays: chains_module._advance(
+            lambda *arrays: steps_module.advance(
                 model, chains._test, "float32", *arrays, 20
             )
         )(
-            chains._access.resident,
+            chains._resident,
             chains._state,
             chains._kernel,
             chains._inputs(0, 20),
@@ -193,10 +194,10 @@ def test_the_model_is_traced_a_fixed_number_of_times():
 def test_a_last_shorter_chunk_compiles_nothing():
     chains = make(simulate(30), chunk=7)
     chains.advance(7)
-    compiled = chains_module._advance._cache_size()
+    compiled = steps_module.advance._cache_size()
     chains.advance(7)
     chains.advance(2)
-    assert chains_module._advance._cache_size() == compiled
+    assert steps_module.advance._cache_size() == compiled
 
 
 # Each word once
@@ -232,15 +233,15 @@ def test_no_word_is_read_twice(addresses):
 
 def test_no_word_is_read_twice_when_a_chunk_fails(addresses, monkeypatch):
     """A chunk that was interrupted has used its words."""
-    chains, advance = make(simulate(9)), chains_module._advance
+    chains, advance = make(simulate(9)), chains_module.advance
 
     def interrupted(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(chains_module, "_advance", interrupted)
+    monkeypatch.setattr(chains_module, "advance", interrupted)
     with pytest.raises(KeyboardInterrupt):
         chains.advance(4)
-    monkeypatch.setattr(chains_module, "_advance", advance)
+    monkeypatch.setattr(chains_module, "advance", advance)
     chains.advance(4)
     assert len(addresses) == len(set(addresses)) == 2 * 2 * 8
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""The one bit of a step: its log odds move little, its law is exact."""
+"""The one bit of a step: its log odds move little, its distribution is exact."""
 
 from fractions import Fraction
 from functools import partial
@@ -12,7 +12,7 @@ import numpy as np
 import plain
 import pytest
 from adversarial import HOSTILE, hostile_ratios
-from bisection import chances
+from bisection import accepting_words
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,7 +25,7 @@ from dpmcmc.arithmetic import (
     log_odds_range,
 )
 from dpmcmc.private import Grid
-from dpmcmc.private.decisions import Decision, Evidence, barker, log_odds
+from dpmcmc.private.decisions import Evidence, barker, log_odds
 
 pytestmark = pytest.mark.usefixtures("x64")
 
@@ -36,9 +36,9 @@ UNIT_ROUNDOFF = Fraction(1, 2**53)
 compiled_log_odds = jax.jit(log_odds, static_argnames="grid")
 
 
-@partial(jax.jit, static_argnames="decision")
-def compiled_barker(word, current, proposed, present, public, decision):
-    return barker(Evidence(proposed - current, present), public, word, decision)
+@partial(jax.jit, static_argnames=("grid", "block"))
+def compiled_barker(word, current, proposed, present, public, grid, block):
+    return barker(Evidence(proposed - current, present), public, word, grid, block)
 
 
 def draw_sums(rng, records, size):
@@ -114,7 +114,8 @@ def decide(word, proposed, public, clip=0.01, current=None, present=None):
         jnp.asarray(word, jnp.uint64),
         *map(jnp.asarray, (current, proposed, present)),
         jnp.asarray(public),
-        Decision(Grid(clip), 10),
+        Grid(clip),
+        10,
     )
 
 
@@ -137,7 +138,7 @@ def test_the_same_data_are_accepted_with_a_finite_public_part():
     assert np.all(decide(np.zeros(3, np.uint64), ratios, np.zeros(3)))
 
 
-def exact_chance(ratios, clip, public):
+def exact_probability(ratios, clip, public):
     """σ of the exact clipped log odds, by mpmath."""
     total = sum(plain.clipped_steps(ratios, clip))
     odds = mpmath.mpf(total) * mpmath.mpf(clip) / CLIP_STEPS + mpmath.mpf(public)
@@ -147,11 +148,13 @@ def exact_chance(ratios, clip, public):
 
 def words_that_accept(ratios, public, clip):
     """How many of 2⁵³ uniforms accept, for each row of ratios."""
-    return chances(lambda word: decide(word, ratios, public, clip), size=len(ratios))
+    return accepting_words(
+        lambda word: decide(word, ratios, public, clip), size=len(ratios)
+    )
 
 
 @pytest.mark.parametrize("clip", [0.01, 1.0])
-def test_the_law_of_the_bit(clip):
+def test_the_distribution_of_the_bit(clip):
     """P(accept), counted in words, is σ(Δ) of the exact sum up to the slack.
 
     From hostile log-likelihoods to the bit: 400 data sets, and public parts of all
@@ -170,11 +173,11 @@ def test_the_law_of_the_bit(clip):
         ):
             # σ rises by at most a quarter of what its argument rises by
             allowed = BIT_SLACK + float(error) / 4
-            exact = exact_chance(row, clip, float(part))
+            exact = exact_probability(row, clip, float(part))
             assert abs(mpmath.mpf(count) / 2**53 - exact) <= allowed
 
 
-def test_neighbours_have_neighbouring_chances():
+def test_neighbours_have_neighbouring_probabilities():
     """For any substituted record, P′ lies in [σ(Δ − η), σ(Δ + η)] up to the slack.
 
     Δ here is the log odds of P itself, both counted in words: nothing is known but

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""Words become numbers of the stated law, and bits of the stated chance."""
+"""Words become numbers of the stated distribution, and bits of the stated probability."""
 
 import math
 
@@ -9,14 +9,14 @@ import jax.numpy as jnp
 import mpmath
 import numpy as np
 import pytest
-from bisection import chances
+from bisection import accepting_words
 from scipy import stats
 from scipy.special import expit
 from scipy.special import ndtri as scipy_ndtri
 
 from dpmcmc.arithmetic import BIT_SLACK, LOG_ODDS_LIMIT
 from dpmcmc.private import Tape
-from dpmcmc.private.distributions import Counter, Reader, bernoulli, normal, uniform
+from dpmcmc.private.distributions import Reader, bernoulli, normal, uniform
 from dpmcmc.private.tape import Stream
 
 pytestmark = pytest.mark.usefixtures("x64")
@@ -33,7 +33,7 @@ def words_of(seed, count):
 
 
 def fits(sample, cdf):
-    """Whether the largest gap to ``cdf`` is one that chance allows.
+    """Whether the largest gap to ``cdf`` is one that may arise by chance.
 
     By the inequality of Dvoretzky, Kiefer and Wolfowitz (with Massart's constant)
     a gap above √(ln(2/a) / 2n) has probability at most a, for every n.
@@ -65,8 +65,8 @@ def test_the_tails_of_normals_are_normal():
     sample = np.asarray(jax.jit(normal)(words_of(23, 400_000)))
     for limit in (2.0, 3.0, 4.0):
         for count in (np.sum(sample > limit), np.sum(sample < -limit)):
-            chance = stats.norm.sf(limit)
-            pvalue = stats.binomtest(int(count), len(sample), chance).pvalue
+            beyond = stats.norm.sf(limit)
+            pvalue = stats.binomtest(int(count), len(sample), beyond).pvalue
             assert pvalue > FALSE_ALARM / 6
 
 
@@ -99,7 +99,7 @@ GRID = np.concatenate([GRID, -GRID[:-1]])
 DRAWS = 100_000
 
 
-def follows_the_law(log_odds_of_bit):
+def are_logistic(log_odds_of_bit):
     """Whether bits at each Δ of the grid come with frequency σ(Δ).
 
     One exact binomial test for each Δ; false-alarm rate 1e-6 for all together.
@@ -114,21 +114,21 @@ def follows_the_law(log_odds_of_bit):
     return min(pvalues) > FALSE_ALARM / len(GRID)
 
 
-def test_bits_come_with_the_chance_of_the_logistic_law():
-    assert follows_the_law(GRID)
+def test_bits_come_with_the_probability_of_the_logistic_distribution():
+    assert are_logistic(GRID)
 
 
 @pytest.mark.parametrize("scale", [1.1, 1 / 1.1])
 def test_a_wrong_noise_scale_is_found(scale):
     """Δ + sV > 0 is Δ/s + V > 0: the noise too wide or too narrow by a tenth."""
-    assert not follows_the_law(GRID / scale)
+    assert not are_logistic(GRID / scale)
 
 
 def test_a_shifted_noise_is_found():
-    assert not follows_the_law(GRID + 0.05)
+    assert not are_logistic(GRID + 0.05)
 
 
-def test_the_chance_of_a_bit_is_within_its_slack():
+def test_the_probability_of_a_logistic_bit_is_within_its_slack():
     """|P(bit) − σ(Δ)| ≤ 2⁻⁵¹ for 4000 Δ, P the exact count of words over 2⁶⁴.
 
     P is found by bisection on the compiled test itself: the bit falls once from
@@ -144,28 +144,28 @@ def test_the_chance_of_a_bit_is_within_its_slack():
             -np.geomspace(1e-17, 1, 99),
         ]
     )
-    counts = chances(compiled_bernoulli, jnp.asarray(log_odds))
+    counts = accepting_words(compiled_bernoulli, jnp.asarray(log_odds))
     with mpmath.workprec(200):
         for count, delta in zip(counts, log_odds, strict=True):
             exact = 1 / (1 + mpmath.exp(-mpmath.mpf(float(delta))))
             assert abs(mpmath.mpf(count) / 2**53 - exact) <= BIT_SLACK, delta
 
 
-def test_beyond_the_limit_the_chance_stays():
-    """Clipping the log odds, so that no chance is exactly 0 or 1 by overflow."""
+def test_beyond_the_limit_the_probability_stays():
+    """Clipping the log odds, so that no probability is exactly 0 or 1 by overflow."""
     far = jnp.array([LOG_ODDS_LIMIT, 41.0, 1e6, 1e300, jnp.inf])
-    assert len(set(chances(compiled_bernoulli, far))) == 1
-    assert set(chances(compiled_bernoulli, -far)) == {1}
+    assert len(set(accepting_words(compiled_bernoulli, far))) == 1
+    assert set(accepting_words(compiled_bernoulli, -far)) == {1}
 
 
 def test_even_odds_are_exactly_even():
-    assert chances(compiled_bernoulli, jnp.array([0.0, -0.0])) == [2**52, 2**52]
+    assert accepting_words(compiled_bernoulli, jnp.array([0.0, -0.0])) == [2**52, 2**52]
 
 
-def test_a_chance_never_falls_as_the_log_odds_grow():
+def test_a_probability_never_falls_as_the_log_odds_grow():
     """Up to its slack: a bit cannot tell more than its log odds."""
     log_odds = np.sort(np.random.default_rng(28).uniform(-41, 41, 4000))
-    counts = np.array(chances(compiled_bernoulli, jnp.asarray(log_odds)))
+    counts = np.array(accepting_words(compiled_bernoulli, jnp.asarray(log_odds)))
     assert np.all(np.diff(counts) >= -2 * BIT_SLACK * 2**53)
 
 
@@ -199,12 +199,9 @@ def test_compiled_exp_errs_by_at_most_four_units(shape):
 
 def test_a_reader_reads_words_in_order_and_once():
     words = words_of(30, 7)
-    reader, counter = Reader(words), Counter()
+    reader = Reader(words)
     read = [reader.normals(2), reader.uniforms(3), reader.normals(2)]
     expected = [normal(words[:2]), uniform(words[2:5]), normal(words[5:])]
     for got, want in zip(read, expected, strict=True):
         assert jnp.array_equal(got, want)
-    counted = [counter.normals(2), counter.uniforms(3), counter.normals(2)]
-    assert counter.count == 7
-    assert [x.shape for x in counted] == [x.shape for x in read]
-    assert [x.dtype for x in counted] == [x.dtype for x in read]
+    assert reader.position == 7

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""Rounded normal noise: its law, its words, and the coins that it is made of.
+"""Rounded normal noise: its distribution, its words, and the coins it is made of.
 
 Statistical tests have fixed words. Each would fail, over keys of the tape, with the
 probability that it states.
@@ -20,44 +20,42 @@ from dpmcmc.private.tape import Stream
 FALSE_ALARM = 1e-6
 
 
-def draw(seed, count, deviation, at_once=1000):
-    tape = Tape.seeded(seed)
-    steps = range(count // at_once)
-    return np.concatenate([rounded_normals(tape, t, at_once, deviation) for t in steps])
+def draw(seed, count, sd):
+    return rounded_normals(Tape.seeded(seed), count, sd)
 
 
-def chances_of(deviation, reach):
-    """Chances of −reach and less, …, reach and more."""
+def probabilities(sd, reach):
+    """Probabilities of −reach and less, …, reach and more."""
     edges = np.concatenate([[-np.inf], np.arange(-reach, reach) + 0.5, [np.inf]])
-    return np.diff(stats.norm.cdf(edges / deviation))
+    return np.diff(stats.norm.cdf(edges / sd))
 
 
-@pytest.mark.parametrize(("deviation", "reach"), [(1, 4), (2, 8), (7, 26)])
-def test_small_deviations_have_the_exact_chances(deviation, reach):
+@pytest.mark.parametrize(("sd", "reach"), [(1, 4), (2, 8), (7, 26)])
+def test_small_sds_have_the_exact_probabilities(sd, reach):
     """Chi-square over every integer; false alarm one in a million."""
-    drawn = np.clip(draw(deviation, 30_000, deviation), -reach, reach)
+    drawn = np.clip(draw(sd, 30_000, sd), -reach, reach)
     counts = np.bincount(drawn + reach, minlength=2 * reach + 1)
-    chances = chances_of(deviation, reach)
-    assert stats.chisquare(counts, chances * len(drawn)).pvalue > FALSE_ALARM
+    expected = probabilities(sd, reach) * len(drawn)
+    assert stats.chisquare(counts, expected).pvalue > FALSE_ALARM
 
 
-def test_the_chi_square_test_sees_a_deviation_that_is_off():
-    """Rounded noise of deviation 2 is not mistaken for one of 2.05."""
+def test_the_chi_square_test_sees_an_sd_that_is_wrong():
+    """Rounded noise of sd 2 is not mistaken for one of 2.05."""
     drawn = np.clip(draw(2, 30_000, 2), -8, 8)
     counts = np.bincount(drawn + 8, minlength=17)
-    wrong = chances_of(2.05, 8) * len(drawn)
+    wrong = probabilities(2.05, 8) * len(drawn)
     assert stats.chisquare(counts, wrong).pvalue < FALSE_ALARM
 
 
-@pytest.mark.parametrize("deviation", [2**20, 3 * 2**23 + 1, 2**50])
-def test_large_deviations_are_normal(deviation):
-    """Kolmogorov's distance of 40,000 numbers; false alarm one in a million."""
-    drawn = draw(5, 25_000, deviation) / deviation
+@pytest.mark.parametrize("sd", [2**20, 3 * 2**23 + 1, 2**50])
+def test_large_sds_are_normal(sd):
+    """Kolmogorov's distance of 25,000 numbers; false alarm one in a million."""
+    drawn = draw(5, 25_000, sd) / sd
     assert stats.kstest(drawn, "norm").pvalue > FALSE_ALARM
 
 
 def test_the_tails_are_as_heavy_as_they_should_be():
-    """Counts beyond 2.5 and 3.5 deviations; false alarm two in a million."""
+    """Counts beyond 2.5 and 3.5 sd; false alarm two in a million."""
     sizes = np.abs(draw(6, 60_000, 2**20)) / 2**20
     for far in (2.5, 3.5):
         expected = stats.binom(len(sizes), 2 * stats.norm.sf(far))
@@ -74,27 +72,27 @@ def test_low_bits_are_uniform():
 
 
 def test_numbers_do_not_follow_from_their_neighbours():
-    """Correlation of neighbours, 5 deviations: false alarm below one in a million."""
+    """Correlation of neighbours, 5 sd: false alarm below one in a million."""
     drawn = draw(8, 25_000, 2**20) / 2**20
     assert abs(np.mean(drawn[1:] * drawn[:-1])) < 5 / math.sqrt(len(drawn))
 
 
-def chance(coin, *arguments, tries=25_000, seed=3):
-    words = exact_normal._words(Tape.seeded(seed), 0)
+def frequency(coin, *arguments, tries=25_000, seed=3):
+    words = exact_normal._words(Tape.seeded(seed))
     return np.mean([coin(words, *arguments) for _ in range(tries)])
 
 
 def test_the_half_coin():
-    """5 deviations: false alarm below one in a million."""
+    """5 sd: false alarm below one in a million."""
     wanted = math.exp(-0.5)
     spread = math.sqrt(wanted * (1 - wanted) / 25_000)
-    assert abs(chance(exact_normal._half_coin) - wanted) < 5 * spread
+    assert abs(frequency(exact_normal._half_coin) - wanted) < 5 * spread
 
 
 @pytest.mark.parametrize("whole", [0, 1, 3])
 @pytest.mark.parametrize("digit", [1, 8, 15])
 def test_the_coin_that_keeps_a_number(whole, digit):
-    """At x = digit/16 up to 2⁻⁶⁴; 5 deviations: false alarm below one in a million."""
+    """At x = digit/16 up to 2⁻⁶⁴; 5 sd: false alarm below one in a million."""
     x = digit / 16
     wanted = math.exp(-x * (2 * whole + x) / (2 * whole + 2))
 
@@ -102,7 +100,7 @@ def test_the_coin_that_keeps_a_number(whole, digit):
         return exact_normal._keeps(words, whole, [digit << 60])
 
     spread = math.sqrt(wanted * (1 - wanted) / 25_000)
-    assert abs(chance(coin) - wanted) < 5 * spread
+    assert abs(frequency(coin) - wanted) < 5 * spread
 
 
 def test_equal_digits_are_settled_by_further_ones():
@@ -122,16 +120,16 @@ def test_a_number_at_the_edge_of_rounding_is_settled_by_a_further_digit():
     assert exact_normal._rounded(iter([]), 0, [sixth + 1], 3) == 1
 
 
-@pytest.mark.parametrize("deviation", [1, 3, 1000, 2**20 + 7])
-def test_rounding_is_that_of_the_exact_number(deviation):
+@pytest.mark.parametrize("sd", [1, 3, 1000, 2**20 + 7])
+def test_rounding_is_that_of_the_exact_number(sd):
     generator = np.random.default_rng(1)
     for _ in range(300):
         whole = int(generator.integers(0, 4))
         digits = [int(d) for d in generator.integers(0, 2**64, 3, np.uint64)]
         x = sum(Fraction(d, 2 ** (64 * (i + 1))) for i, d in enumerate(digits))
-        exact = (whole + x) * deviation
+        exact = (whole + x) * sd
         words = iter(digits[1:])
-        got = exact_normal._rounded(words, whole, digits[:1], deviation)
+        got = exact_normal._rounded(words, whole, digits[:1], sd)
         assert got == math.floor(exact + Fraction(1, 2))
 
 
@@ -140,32 +138,22 @@ def test_a_uniform_choice_drops_words_beyond_the_last_multiple():
     assert exact_normal._below(iter([2**64 - 1]), 4) == 3
 
 
-class Recorded:
-    """A tape that writes down what is read of it."""
-
-    def __init__(self, tape):
-        self._tape, self.calls = tape, []
+def test_words_of_the_noise_are_read_once_and_in_order(monkeypatch):
+    calls, inner = [], Tape.words
 
     def words(self, stream, chain, start, count, attempt=0):
-        self.calls.append((stream, attempt, chain, start, count))
-        return self._tape.words(stream, chain, start, count, attempt)
+        calls.append((stream, chain, start, attempt))
+        return inner(self, stream, chain, start, count, attempt)
+
+    monkeypatch.setattr(Tape, "words", words)
+    drawn = rounded_normals(Tape.seeded(1), 500, 2**20)
+    assert drawn.dtype == np.int64
+    assert len(calls) > 5
+    assert calls == [(Stream.NOISE, 0, 256 * k, 0) for k in range(len(calls))]
 
 
-def test_each_step_reads_its_own_words_once_and_in_order():
-    tape = Recorded(Tape.seeded(1))
-    for step in range(5):
-        rounded_normals(tape, step, 100, 2**20)
-    seen = {}
-    for stream, attempt, chain, start, count in tape.calls:
-        assert (stream, attempt) == (Stream.NOISE, 0)
-        assert start == seen.get(chain, 0)
-        seen[chain] = start + count
-    assert set(seen) == set(range(5))
-
-
-def test_a_step_is_the_same_whatever_came_before():
-    one = rounded_normals(Tape.seeded(1), 7, 5, 99)
+def test_more_numbers_begin_with_the_same():
+    """So that the first ones use their words alone: no number looks ahead."""
     tape = Tape.seeded(1)
-    rounded_normals(tape, 6, 50, 99)
-    np.testing.assert_array_equal(rounded_normals(tape, 7, 5, 99), one)
-    assert one.dtype == np.int64
+    many = rounded_normals(tape, 50, 99)
+    np.testing.assert_array_equal(rounded_normals(tape, 7, 99), many[:7])

@@ -7,14 +7,16 @@ sealed; released points, bits and noisy sums come out. Each function that the gu
 rests on has a Guarantee block, and a proof of the same name under ``docs/proofs``.
 """
 
-from dpmcmc.private.acceptance import FullData, Minibatch, Test
-from dpmcmc.private.chains import Chains, Released
-from dpmcmc.private.corrected import BatchDecision, CorrectedNoise
+from dpmcmc.private.acceptance import FullData
+from dpmcmc.private.chains import Chains
+from dpmcmc.private.decisions import BatchDecision, CorrectedNoise
 from dpmcmc.private.distributions import NormalMixture
 from dpmcmc.private.histograms import Bins, release_counts
 from dpmcmc.private.influence import PLAIN, Influence
+from dpmcmc.private.minibatch import Minibatch
 from dpmcmc.private.ratios import Grid
 from dpmcmc.private.records import Records
+from dpmcmc.private.steps import Released, Test
 from dpmcmc.private.sums import Measure, release_sum
 from dpmcmc.private.tape import Tape
 

@@ -8,6 +8,8 @@ from contextlib import ExitStack, contextmanager
 import jax
 import numpy as np
 
+from dpmcmc.errors import InputError
+
 __all__ = ["boundary_arithmetic"]
 
 
@@ -20,11 +22,24 @@ def boundary_arithmetic() -> Iterator[None]:
     tell an observer something about a record, so they are off here. Functions are
     compiled, so that the user's never see the value of a record.
 
+    Raises
+    ------
+    InputError
+        If JAX is set to record errors of values where anyone can look them up later:
+        that can be turned off for a whole process only.
+
     Guarantee
     ---------
-    Within the context, no JAX or NumPy setting makes a computed value raise or
-    warn, functions are traced before they run, and 64-bit types are available.
+    Within the context, no JAX or NumPy setting makes a computed value raise or warn,
+    or be recorded; functions are traced before they run; 64-bit types are available.
     """
+    for kind in ("nan", "divide", "oob"):
+        name = f"jax_error_checking_behavior_{kind}"
+        if getattr(jax.config, name, "ignore") != "ignore":
+            raise InputError(
+                f"{name} is set, so that JAX would record whether a value of a record "
+                f"is at fault. Turn it off: jax.config.update({name!r}, 'ignore')."
+            )
     with ExitStack() as stack:
         stack.enter_context(jax.enable_x64(True))
         stack.enter_context(jax.debug_nans(False))

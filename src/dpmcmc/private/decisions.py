@@ -1,57 +1,72 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""The Barker test on all records: the one bit that leaves the boundary at a step."""
+"""Tests: from one number of each record to the bit that leaves the boundary at a step.
 
-from dataclasses import dataclass
+They are Barker's on all records, which is exact, and the paper's two with normal noise
+and a correction: on all records, and on a batch.
+"""
+
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from dpmcmc.arithmetic import PUBLIC_LIMIT
-from dpmcmc.private.distributions import bernoulli
-from dpmcmc.private.ratios import Grid, clip_to_grid, sum_of_steps
+from dpmcmc.private.distributions import NormalMixture, bernoulli, mixture_bernoulli
+from dpmcmc.private.ratios import Grid, clip_to_grid, sum_of_steps, sums_of_steps
 
-__all__ = ["Decision", "Evidence", "barker", "log_odds"]
+__all__ = [
+    "BatchDecision",
+    "CorrectedNoise",
+    "Evidence",
+    "barker",
+    "gaussian_barker",
+    "log_odds",
+    "minibatch_barker",
+]
+
+_LEAST_VARIANCE = 2.0**-20
+"""Keeps the noise of a run that is not private, with C ≤ κ², from vanishing."""
 
 
 class Evidence(NamedTuple):
-    """What a decision reads of the records: one number of each, and who is present."""
+    """One number of each record, not clipped yet, and who is present: the last axis."""
 
     ratios: jax.Array
     present: jax.Array
 
 
 @dataclass(frozen=True)
-class Decision:
-    """How bits are decided: the grid of the ratios, and the block of their sums."""
+class CorrectedNoise:
+    """Normal noise of variance C, and the distribution of V_cor that goes with it."""
+
+    variance: float
+    correction: NormalMixture
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class BatchDecision:
+    """How bits are decided on a batch.
+
+    ``grid`` is the grid of the scaled ratios ρᵢ = N₀ rᵢ / √b: its scale is N₀/√b, and
+    its clip κ bounds their variance by κ².
+    """
 
     grid: Grid
-    block: int
+    batch: int = field(metadata={"static": True})
+    noise: CorrectedNoise = field(metadata={"static": True})
 
 
 def barker(
-    evidence: Evidence, public: jax.Array, word: jax.Array, decision: Decision
+    evidence: Evidence, public: jax.Array, word: jax.Array, grid: Grid, block: int
 ) -> jax.Array:
     """Accept with probability σ(Δ), Δ the clipped log posterior ratio.
 
-    Parameters
-    ----------
-    evidence
-        One number of each record, such as its log-likelihood ratio, along the last
-        axis; not clipped yet.
-    public
-        Log-ratio of priors and of proposal densities: the part of Δ that no record
-        enters. Where it is not finite the proposal is refused, for all data alike.
-    word
-        One word of the tape.
-    decision
-        The grid and block of the integer sum.
-
-    Returns
-    -------
-    jax.Array
-        The bit: whether the proposal is accepted.
+    ``public`` is the log-ratio of priors and of proposal densities: the part of Δ that
+    no record enters. Where it is not finite the proposal is refused, for all data
+    alike. ``word`` is a word of the tape; ratios are summed in blocks on the grid.
 
     Guarantee
     ---------
@@ -61,10 +76,67 @@ def barker(
     ``arithmetic.log_odds_range(grid.clip, N)``, up to ``BIT_SLACK`` in total
     variation. The word must be fresh: used for this bit and nothing else.
     """
-    steps = clip_to_grid(evidence.ratios, evidence.present, decision.grid)
-    total = sum_of_steps(steps, decision.block)
-    odds = log_odds(total, public, decision.grid)
+    steps = clip_to_grid(evidence.ratios, evidence.present, grid)
+    odds = log_odds(sum_of_steps(steps, block), public, grid)
     return bernoulli(word, odds) & jnp.isfinite(public)
+
+
+def gaussian_barker(
+    evidence: Evidence,
+    public: jax.Array,
+    word: jax.Array,
+    grid: Grid,
+    block: int,
+    noise: CorrectedNoise,
+) -> jax.Array:
+    """Accept with probability F(Δ), F that of N(0, C) + V_cor (paper, eq. 7).
+
+    Arguments are those of `barker`, and the noise.
+
+    Guarantee
+    ---------
+    As for `barker`, with F in place of σ: for two data sets that differ in one
+    record, the two Δ differ by at most ``arithmetic.log_odds_range(grid.clip, N)``,
+    and the bit is within the total variation of `mixture_bernoulli` of
+    Bernoulli(F(Δ)).
+    """
+    steps = clip_to_grid(evidence.ratios, evidence.present, grid)
+    place = log_odds(sum_of_steps(steps, block), public, grid)
+    variance = jnp.full_like(place, noise.variance)
+    bit = mixture_bernoulli(word, place, variance, noise.correction)
+    return bit & jnp.isfinite(public)
+
+
+def minibatch_barker(
+    evidence: Evidence, public: jax.Array, word: jax.Array, decision: BatchDecision
+) -> jax.Array:
+    """Accept with probability F(Δ*), decided on a batch (paper, eq. 13).
+
+    With the scaled ratios ρᵢ of the b records of the batch, Δ* = Σ ρᵢ / √b plus the
+    public part, s² is their variance (divided by b), and F is the distribution function
+    of N(0, C − s²) + V_cor: the batch's own noise, of variance about s², makes it up
+    to that of N(0, C) + V_cor, which is close to logistic.
+
+    Guarantee
+    ---------
+    The bit depends on the records of the batch only through the exact integers
+    Σ kᵢ and Σ kᵢ², kᵢ in [−G, G] made from record i, G the steps of the grid. For two
+    batches that differ in one record, the computed Δ* differ by at most
+    ``arithmetic.log_odds_range(κ/√b, b)``, and the computed s² lie in [0, κ²] and
+    differ by at most 4 (b − 1) κ²/b² + 2⁻⁴⁶; so C − s² ≥ C − κ² always. The bit is
+    within the total variation of `mixture_bernoulli` of Bernoulli(F(Δ*)).
+    """
+    steps = clip_to_grid(evidence.ratios, evidence.present, decision.grid)
+    first, second = sums_of_steps(steps)
+    batch, clip = decision.batch, decision.grid.clip
+    place = log_odds(first, public, Grid(clip / batch**0.5, decision.grid.steps))
+    unit = decision.grid.step
+    mean = first.astype(jnp.float64) * unit / batch
+    spread = second.astype(jnp.float64) * (unit * unit) / batch - mean * mean
+    variance = decision.noise.variance - jnp.clip(spread, 0.0, clip * clip)
+    variance = jnp.maximum(variance, _LEAST_VARIANCE)
+    bit = mixture_bernoulli(word, place, variance, decision.noise.correction)
+    return bit & jnp.isfinite(public)
 
 
 def log_odds(total: jax.Array, public: jax.Array, grid: Grid) -> jax.Array:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""The laws: the one place where words of the tape become random numbers.
+"""Distributions: the one place where words of the tape become random numbers.
 
 All of it is float64 arithmetic on the device, inside an x64 context.
 """
@@ -14,7 +14,6 @@ from jax.scipy.special import ndtr, ndtri
 from dpmcmc.arithmetic import LOG_ODDS_LIMIT
 
 __all__ = [
-    "Counter",
     "NormalMixture",
     "Reader",
     "bernoulli",
@@ -28,7 +27,7 @@ def uniform(words: jax.Array) -> jax.Array:
     """Uniform float64 numbers in the open interval (0, 1), 52 bits of each word.
 
     They are the midpoints (k + ½) 2⁻⁵², each exactly a float64, so that 0 and 1
-    never occur and the law is symmetric about ½.
+    never occur and the distribution is symmetric about ½.
     """
     return ((words >> 12).astype(jnp.float64) + 0.5) * 2.0**-52
 
@@ -47,20 +46,20 @@ def bernoulli(word: jax.Array, log_odds: jax.Array) -> jax.Array:
 
     Guarantee
     ---------
-    For a uniform word, the law of the bit is within total variation
+    For a uniform word, the distribution of the bit is within total variation
     ``BIT_SLACK`` = 2⁻⁵¹ of Bernoulli(σ(log_odds')), log_odds' the clipped log
     odds, on any device whose float64 exp errs by at most 4 units in the last
     place. Clipping is a contraction: it never widens a range of log odds.
     """
     log_odds = jnp.clip(log_odds, -LOG_ODDS_LIMIT, LOG_ODDS_LIMIT)
     small = jnp.exp(-jnp.abs(log_odds))
-    chance = jnp.where(log_odds >= 0, 1.0, small) / (1.0 + small)
-    return _upper_bits(word) < chance
+    probability = jnp.where(log_odds >= 0, 1.0, small) / (1.0 + small)
+    return _upper_bits(word) < probability
 
 
 @dataclass(frozen=True)
 class NormalMixture:
-    """A law of V_cor: a finite mixture of normals, of which width 0 is an atom."""
+    """A distribution of V_cor: a mixture of normals, of which width 0 is an atom."""
 
     centres: tuple[float, ...]
     widths: tuple[float, ...]
@@ -78,9 +77,9 @@ def mixture_bernoulli(
 
     Guarantee
     ---------
-    For a uniform word, a variance of at least 2⁻²⁰ and K components, the law of the
-    bit is within total variation ``2⁻⁴⁸ + K 2⁻⁵³`` of Bernoulli(F(place)), on any
-    device whose float64 normal distribution function errs by at most 2⁻⁵⁰.
+    For a uniform word, a variance of at least 2⁻²⁰ and K components, the distribution
+    of the bit is within total variation ``2⁻⁴⁸ + K 2⁻⁵³`` of Bernoulli(F(place)), on
+    any device whose float64 normal distribution function errs by at most 2⁻⁵⁰.
     """
     centres, widths, weights = map(
         jnp.asarray, (mixture.centres, mixture.widths, mixture.weights)
@@ -100,7 +99,7 @@ class Reader:
 
     def __init__(self, words: jax.Array) -> None:
         self._words = words
-        self._position = 0
+        self.position = 0
 
     def normals(self, count: int) -> jax.Array:
         """Read the next ``count`` standard normal numbers."""
@@ -111,21 +110,5 @@ class Reader:
         return uniform(self._take(count))
 
     def _take(self, count: int) -> jax.Array:
-        start, self._position = self._position, self._position + count
-        return self._words[start : self._position]
-
-
-class Counter:
-    """Stands in for a `Reader` to count how many words a proposal reads."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def normals(self, count: int) -> jax.Array:
-        """Count ``count`` words."""
-        self.count += count
-        return jnp.zeros(count, jnp.float64)
-
-    def uniforms(self, count: int) -> jax.Array:
-        """Count ``count`` words."""
-        return self.normals(count)
+        start, self.position = self.position, self.position + count
+        return self._words[start : self.position]

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""Normal noise rounded to whole numbers, with exactly that law.
+"""Normal noise rounded to whole numbers, with exactly that distribution.
 
 No number is rounded on the way: uniform real numbers are known by their first digits,
 and further digits are drawn where a comparison needs them. Comparisons of uniform
@@ -27,62 +27,39 @@ Digits = list[int]
 """A uniform number in (0, 1) by its first digits in base 2⁶⁴; more are drawn lazily."""
 
 
-def rounded_normals(tape: Tape, step: int, count: int, deviation: int) -> np.ndarray:
-    """Draw whole numbers: normal numbers of the deviation, rounded to the nearest.
+def rounded_normals(tape: Tape, count: int, sd: int) -> np.ndarray:
+    """Draw ``count`` normal numbers, rounded to the nearest whole numbers, as int64.
 
-    Parameters
-    ----------
-    tape, step
-        The randomness, and which step it is for.
-    count
-        How many numbers to draw.
-    deviation
-        The standard deviation before rounding, a whole number from 1 to 2⁵⁰.
-
-    Returns
-    -------
-    numpy.ndarray
-        ``count`` int64 numbers.
+    ``sd`` is their standard deviation before rounding, a whole number from 1 to 2⁵⁰.
 
     Guarantee
     ---------
     For uniform words, the numbers are independent and each is k with probability
-    Φ((k + ½)/s) − Φ((k − ½)/s) exactly, s the deviation. They depend on the tape and
-    the step alone, and use words that nothing else uses.
+    Φ((k + ½)/sd) − Φ((k − ½)/sd) exactly. They depend on the tape alone, and use
+    words that nothing else uses; each call uses the same.
     """
-    words = _words(tape, step)
-    drawn = [_rounded_normal(words, deviation) for _ in range(count)]
-    return np.array(drawn, np.int64)
+    words = _words(tape)
+    return np.array([_rounded_normal(words, sd) for _ in range(count)], np.int64)
 
 
-def _words(tape: Tape, step: int) -> Iterator[int]:
-    """Every word of the step's own stretch of the tape, in order."""
+def _words(tape: Tape) -> Iterator[int]:
+    """Every word of the noise's own stretch of the tape, in order."""
     for start in itertools.count(0, _WORDS_AT_ONCE):
-        yield from tape.words(Stream.NOISE, step, start, _WORDS_AT_ONCE).tolist()
+        yield from tape.words(Stream.NOISE, 0, start, _WORDS_AT_ONCE).tolist()
 
 
-def _rounded_normal(words: Iterator[int], deviation: int) -> int:
-    """One normal number times the deviation, rounded to the nearest whole number.
-
-    Guarantee
-    ---------
-    As `rounded_normals`, for one number, from the next words.
-    """
+def _rounded_normal(words: Iterator[int], sd: int) -> int:
+    """One normal number times the sd, rounded to the nearest whole number."""
     while True:
         whole = _whole_part(words)
         part: Digits = []
         if all(_keeps(words, whole, part) for _ in range(whole + 1)):
-            size = _rounded(words, whole, part, deviation)
+            size = _rounded(words, whole, part, sd)
             return size if next(words) < _HALF else -size
 
 
 def _whole_part(words: Iterator[int]) -> int:
-    """Draw k from 0, 1, 2, … with probability in proportion to e^(−k²/2).
-
-    Guarantee
-    ---------
-    Exactly that law, from words that no later draw sees.
-    """
+    """Draw k from 0, 1, 2, … with probability in proportion to e^(−k²/2)."""
     while True:
         whole = 0
         while _half_coin(words):
@@ -92,12 +69,7 @@ def _whole_part(words: Iterator[int]) -> int:
 
 
 def _half_coin(words: Iterator[int]) -> bool:
-    """Flip a coin that is true with probability e^(−1/2).
-
-    Guarantee
-    ---------
-    Exactly that probability, from words that no later draw sees.
-    """
+    """Flip a coin that is true with probability e^(−1/2)."""
     last: Digits = [next(words)]
     if last[0] >= _HALF:
         return True
@@ -112,11 +84,8 @@ def _half_coin(words: Iterator[int]) -> bool:
 def _keeps(words: Iterator[int], whole: int, part: Digits) -> bool:
     """Flip a coin that is true with probability e^(−x(2k + x)/(2k + 2)).
 
-    Here k is the whole part and x the number of which ``part`` holds digits.
-
-    Guarantee
-    ---------
-    Exactly that probability given k and x; digits of x that were drawn are kept.
+    Here k is the whole part and x the number of which ``part`` holds digits; digits of
+    x that are drawn are kept.
     """
     last, length = part, 0
     while True:
@@ -132,12 +101,7 @@ def _keeps(words: Iterator[int], whole: int, part: Digits) -> bool:
 
 
 def _is_below(words: Iterator[int], one: Digits, other: Digits) -> bool:
-    """Whether one uniform number is below another, drawing digits until they differ.
-
-    Guarantee
-    ---------
-    The answer is that for the two real numbers; digits drawn are kept.
-    """
+    """Whether one uniform number is below another, drawing digits until they differ."""
     place = 0
     while True:
         for digits in (one, other):
@@ -151,9 +115,7 @@ def _is_below(words: Iterator[int], one: Digits, other: Digits) -> bool:
 def _below(words: Iterator[int], number: int) -> int:
     """Draw a uniform whole number from 0 to ``number`` − 1.
 
-    Guarantee
-    ---------
-    Exactly uniform: a word beyond the largest multiple of the number is drawn again.
+    A word beyond the largest multiple of the number is drawn again.
     """
     top = 2**_DIGIT_BITS - 2**_DIGIT_BITS % number
     while True:
@@ -162,21 +124,16 @@ def _below(words: Iterator[int], number: int) -> int:
             return word % number
 
 
-def _rounded(words: Iterator[int], whole: int, part: Digits, deviation: int) -> int:
-    """Round (k + x) times the deviation, drawing digits of x until it is settled.
-
-    Guarantee
-    ---------
-    The nearest whole number to the real number (k + x) · deviation.
-    """
+def _rounded(words: Iterator[int], whole: int, part: Digits, sd: int) -> int:
+    """Round (k + x) times the sd to the nearest, drawing digits of x until settled."""
     known = whole
     for digit in part:
         known = (known << _DIGIT_BITS) | digit
     scale = 1 << (_DIGIT_BITS * len(part))
     while True:
         # (k + x) scale lies between known and known + 1, the latter left out.
-        least = (2 * deviation * known + scale) // (2 * scale)
-        most = (2 * deviation * (known + 1) + scale - 1) // (2 * scale)
+        least = (2 * sd * known + scale) // (2 * scale)
+        most = (2 * sd * (known + 1) + scale - 1) // (2 * scale)
         if least == most:
             return least
         known = (known << _DIGIT_BITS) | next(words)

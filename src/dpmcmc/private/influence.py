@@ -3,8 +3,7 @@
 """Influence: which one number of a record enters the decision on a move.
 
 Whatever number it is, it is clipped and rounded before it is added to others, so that
-the privacy of a bit does not depend on it; how near the chain comes to the posterior
-does.
+the privacy of a bit does not rest on it; the accuracy of the chain does.
 """
 
 from dataclasses import dataclass
@@ -21,9 +20,8 @@ __all__ = ["PLAIN", "Influence", "Plain"]
 class Influence(Protocol):
     """How one record speaks on a move: a frozen dataclass that is a pytree.
 
-    Its numbers are arguments of compiled code, so that one program serves all.
-
-    Every method but `public` sees one record, under vmap with no named axis.
+    Its numbers are arguments of compiled code, so that one program serves all. Every
+    method but `public` sees one record, under vmap with no named axis.
     """
 
     def extras(self, model: Model, record: Any) -> Any:
@@ -41,7 +39,7 @@ class Influence(Protocol):
         ...
 
     def public(self, model: Model, current: Any, proposed: Any) -> jax.Array | float:
-        """The part of Δ that no record enters, besides priors and proposals."""
+        """The part of Δ that no record enters, beside priors and proposals."""
         ...
 
 

@@ -21,10 +21,8 @@ class Grid:
     """The integers a scaled ratio is rounded to: −steps … steps, for −clip … clip.
 
     ``scale`` multiplies a ratio first: the τ of a tempered likelihood, or N₀/√b for
-    a batch. A private run always has ``steps = CLIP_STEPS``.
-
-    Clip and scale are arguments of compiled code, so that one program serves all;
-    steps, on which the range of the integers rests, are a part of it.
+    a batch. A private run always has ``steps = CLIP_STEPS``. Steps, on which the range
+    of the integers rests, are a part of compiled code; clip and scale are arguments.
     """
 
     clip: float

@@ -16,6 +16,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from dpmcmc.arithmetic import RECORD_LIMIT
 from dpmcmc.errors import InputError
+from dpmcmc.private.context import boundary_arithmetic
 from dpmcmc.private.ratios import BLOCK
 from dpmcmc.private.tables import (
     Kind,
@@ -64,16 +65,15 @@ class Records:
     _kinds: Any
 
     def __init__(self, data: Any) -> None:
-        sealed = data if is_source(data) else columns_of(data)
-        parts = sealed
-        if is_source(sealed):
-            parts = {
-                name: Kind((len(sealed),), dtype)
-                for name, dtype in sealed.schema.items()
-            }
-        self._kinds = jax.tree_util.tree_map_with_path(
-            lambda path, leaf: kind_of(_named(path), leaf), parts
-        )
+        with boundary_arithmetic():
+            sealed = data if is_source(data) else columns_of(data)
+            parts = sealed
+            if is_source(sealed):
+                size = (len(sealed),)
+                parts = {name: Kind(size, own) for name, own in sealed.schema.items()}
+            self._kinds = jax.tree_util.tree_map_with_path(
+                lambda path, leaf: kind_of(_named(path), leaf), parts
+            )
         self._count = _common_length(self._kinds)
         _SEALED[self] = sealed
 
@@ -106,9 +106,9 @@ def open_records(
 ) -> tuple[Opened, int]:
     """Place records on the devices, for use inside the boundary alone.
 
-    They are padded to a whole number of blocks on each device with entries that are
-    not present. The length of a block is returned too. They stay there, for the next
-    release, as long as the sealed records do.
+    They are padded to a whole number of blocks on each device with entries that are not
+    present, and stay there as long as the sealed records do. The length of a block is
+    returned too.
 
     Guarantee
     ---------
@@ -137,10 +137,9 @@ def open_records(
 
 
 def open_on_host(records: Records, dtype: Any) -> Opened:
-    """Open records as host arrays, for use inside the boundary alone.
+    """Open records as host arrays, in the chain's precision, inside the boundary alone.
 
-    Numbers are narrowed to the chain's precision, record by record. A record with a
-    missing value is not present.
+    A record with a missing value is not present.
 
     Guarantee
     ---------
@@ -203,8 +202,7 @@ def _saturate(leaf: np.ndarray, dtype: np.dtype) -> np.ndarray:
     if dtype.kind in "iu" and leaf.dtype.itemsize > dtype.itemsize:
         limits = np.iinfo(dtype)
         leaf = np.clip(leaf, limits.min, limits.max)
-    with np.errstate(all="ignore"):  # a warning would depend on the values
-        return leaf.astype(dtype)
+    return leaf.astype(dtype)
 
 
 def _narrow(leaf: np.dtype, dtype: Any) -> np.dtype:

@@ -41,8 +41,7 @@ _NUMBERS = frozenset(
 class Source(Protocol):
     """A table that is not in memory yet, such as a data file.
 
-    Its schema and its length are public. Its values are read once, when the boundary
-    opens the records, which is after the first charge.
+    Its schema and its length are public. Its values are read once, after the charge.
     """
 
     @property
@@ -88,11 +87,6 @@ def columns_of(data: Any) -> Any:
     """Return a table as a dict of its columns, and any other pytree with its columns.
 
     Containers are new, so that the caller's may change.
-
-    Raises
-    ------
-    InputError
-        If columns of a table have no name, or the same name.
     """
     try:
         frame = nw.from_native(data, eager_only=True, pass_through=True)
@@ -120,10 +114,7 @@ def _as_column(leaf: Any) -> Any:
 def kind_of(name: str, leaf: Any) -> Kind:
     """Shape and dtype of a part of the records, from its type alone.
 
-    Raises
-    ------
-    InputError
-        If it is not an array of numbers; it is named, its values are not.
+    Anything but an array of numbers is refused; it is named, its values are not.
     """
     if isinstance(leaf, nw.Series):
         return Kind((len(leaf),), _dtype_of_column(name, leaf))

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tape: ChaCha20 words, the only source of randomness inside the boundary.
 
-A tape is addressed, not consumed: the words of step t of chain c are the same
-whatever the chunks or devices. Each (stream, chain) has its own nonce, so that no
-two uses ever read the same word. The key is 256 bits from the operating system, is
-made for one run, and is never shown, stored or used again.
+A tape is addressed, not consumed: the words of step t of chain c are the same whatever
+the chunks or devices. Each (stream, chain) has its own nonce, so that no two uses read
+the same word. The key is 256 bits from the operating system, is made for one release or
+one run of chains, and is never shown, stored or used again.
 """
 
 import enum
@@ -35,7 +35,6 @@ class Stream(enum.IntEnum):
     BATCH = 3
     REDRAW = 4
     NOISE = 5
-    POINTS = 6
 
 
 class Tape:
@@ -85,8 +84,7 @@ class Tape:
     ) -> np.ndarray:
         """Words ``start`` to ``start + count`` of one chain's stream, as uint64.
 
-        A stream has many attempts, each with words of its own, for draws that may
-        have to be made again.
+        Each attempt has words of its own, for draws that may have to be made again.
 
         Guarantee
         ---------
@@ -107,21 +105,10 @@ class Tape:
 
 
 def chacha20_words(key: bytes, nonce: bytes, start: int, count: int) -> np.ndarray:
-    """Read keystream words of ChaCha20 as RFC 8439 defines it, at any position.
+    """Read words of the keystream of ChaCha20 as RFC 8439 defines it, from block 0 on.
 
-    Parameters
-    ----------
-    key
-        The 32 bytes of the key.
-    nonce
-        The 12 bytes of the nonce.
-    start, count
-        The first 64-bit word to read, and how many.
-
-    Returns
-    -------
-    numpy.ndarray
-        ``count`` little-endian uint64 words of the keystream, from block 0 on.
+    They are ``count`` little-endian uint64 words from word ``start`` on, for a key of
+    32 bytes and a nonce of 12.
 
     Guarantee
     ---------

@@ -213,8 +213,10 @@ class Chain:
         chains, steps, _ = self.lengths
         one = jax.tree.leaves(problem.records.shape_of_one("float64"))
         size = sum(leaf.size * leaf.dtype.itemsize for leaf in one)
-        work = _RECORDS_A_CHUNK // (self.test.reads(problem.size) * chains)
-        room = _BYTES_A_CHUNK // max(1, self.test.holds() * chains * size)
+        batch = self.test.batch
+        reads = problem.size if batch is None else 2 * batch
+        work = _RECORDS_A_CHUNK // (reads * chains)
+        room = _BYTES_A_CHUNK // max(1, (batch or 0) * chains * size)
         few = max(1, steps // _FEWEST_CHUNKS)
         return int(np.clip(min(work, room, few), 1, _LONGEST_CHUNK))
 
@@ -235,9 +237,9 @@ def chain_lengths(
             f"warmup is {warmup}, but there are {steps} steps; it must be below them. "
             "Choose a shorter warm-up, or 0 to keep every step."
         )
-    if steps > test.most_steps():
+    if steps > test.most_steps:
         raise InputError(
-            f"there are {steps:,} steps; the tape has words for {test.most_steps():,} "
+            f"there are {steps:,} steps; the tape has words for {test.most_steps:,} "
             "of this test. Run fewer steps, or a smaller batch."
         )
     return Lengths(chains, steps, warmup)

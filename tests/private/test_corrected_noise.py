@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""The paper's tests on the compiled arithmetic: law, sensitivity, refusal."""
+"""The paper's tests on the compiled arithmetic: distribution, sensitivity, refusal."""
 
 import functools
 import math
@@ -17,10 +17,10 @@ from scipy.special import ndtr as scipy_ndtr
 
 from dpmcmc.arithmetic import CLIP_STEPS, log_odds_range
 from dpmcmc.correction import correction_for
-from dpmcmc.private.decisions import Decision, Evidence
-from dpmcmc.private.corrected import (
+from dpmcmc.private.decisions import (
     BatchDecision,
     CorrectedNoise,
+    Evidence,
     gaussian_barker,
     minibatch_barker,
 )
@@ -38,7 +38,7 @@ ADVERSARIAL = some.sampled_from(
 )
 
 
-def exact_chance(place, variance, mixture=MIXTURE):
+def exact_probability(place, variance, mixture=MIXTURE):
     """F(place) with fifty digits."""
     with mpmath.workdps(50):
         total = mpmath.mpf(0)
@@ -51,8 +51,8 @@ def exact_chance(place, variance, mixture=MIXTURE):
         return total
 
 
-def chance(place, variance, mixture=MIXTURE):
-    """The exact chance of the computed bit: the smallest word that refuses.
+def probability(place, variance, mixture=MIXTURE):
+    """The exact probability of the computed bit: the smallest word that refuses.
 
     The bit is monotone in the word, so it is found by bisection on the word.
     """
@@ -77,62 +77,65 @@ def bit_at_zero(place, variance, mixture):
         )
 
 
-def test_the_chance_of_a_bit_is_within_its_slack():
+def test_the_probability_of_a_bit_is_within_its_slack():
     """At a thousand places and variances, against fifty digits."""
     generator = np.random.default_rng(1)
     places = np.concatenate([generator.normal(0, 6, 900), np.linspace(-40, 40, 100)])
     variances = np.concatenate([generator.uniform(1, 2, 900), np.full(100, 1.0)])
-    computed = chance(places, variances)
+    computed = probability(places, variances)
     slack = 2.0**-48 + len(MIXTURE.centres) * 2.0**-53
     for place, variance, count in zip(places, variances, computed, strict=True):
-        error = abs(mpmath.mpf(int(count)) / 2**53 - exact_chance(place, variance))
+        error = abs(mpmath.mpf(int(count)) / 2**53 - exact_probability(place, variance))
         assert error <= slack
 
 
 def test_wide_components_and_small_variances_are_within_the_slack_too():
-    wide = NormalMixture((-3.0, -1.0, 1.0, 3.0), (0.5, 0.1, 0.1, 0.5), (0.1, 0.4, 0.4, 0.1))
+    wide = NormalMixture(
+        (-3.0, -1.0, 1.0, 3.0), (0.5, 0.1, 0.1, 0.5), (0.1, 0.4, 0.4, 0.1)
+    )
     places = np.linspace(-8, 8, 81)
     variances = np.full(81, 2.0**-20)
     slack = 2.0**-48 + 4 * 2.0**-53
-    for place, count in zip(places, chance(places, variances, wide), strict=True):
-        exact = exact_chance(place, 2.0**-20, wide)
+    for place, count in zip(places, probability(places, variances, wide), strict=True):
+        exact = exact_probability(place, 2.0**-20, wide)
         assert abs(mpmath.mpf(int(count)) / 2**53 - exact) <= slack
 
 
 def frequencies(scale=1.0):
-    """Accepted share at each place of a grid, for noise of a wrong scale if asked."""
+    """Accepted fraction at each place of a grid, for noise of a wrong scale if asked."""
     places = np.linspace(-6, 6, 25)
     with jax.enable_x64(True):
         bit = jax.jit(
             lambda w, p: mixture_bernoulli(w, p, jnp.full_like(p, 1.4), MIXTURE)
         )
-        shares = [
+        fractions = [
             float(
                 jnp.mean(bit(jnp.asarray(WORDS), jnp.full(len(WORDS), place / scale)))
             )
             for place in places
         ]
-    return places, np.array(shares)
+    return places, np.array(fractions)
 
 
-def worst_deviation(places, shares):
-    law = FITTED.smoothed_cdf(places, 1.4)
-    return np.max(np.abs(shares - law) / np.sqrt(law * (1 - law) / len(WORDS)))
+def worst_error(places, fractions):
+    expected = FITTED.smoothed_cdf(places, 1.4)
+    errors = np.sqrt(expected * (1 - expected) / len(WORDS))
+    return np.max(np.abs(fractions - expected) / errors)
 
 
-def test_the_frequency_of_a_bit_is_its_law():
+def test_the_frequency_of_a_bit_is_its_distribution():
     """Every place within 6 standard errors: a false alarm of 5e-8 over 25 places."""
-    assert worst_deviation(*frequencies()) < 6
+    assert worst_error(*frequencies()) < 6
 
 
 def test_noise_of_a_wrong_scale_is_found():
-    assert worst_deviation(*frequencies(scale=1.1)) > 6
+    assert worst_error(*frequencies(scale=1.1)) > 6
 
 
-def test_the_law_is_close_to_logistic():
+def test_the_distribution_is_close_to_logistic():
     places = np.linspace(-20, 20, 401)
     logistic = 1 / (1 + np.exp(-places))
-    gap = np.max(np.abs(chance(places, np.full(401, 2.0)) / 2**53 - logistic))
+    gap = np.max(np.abs(probability(places, np.full(401, 2.0)) / 2**53 - logistic))
     assert gap <= FITTED.sup_error() + 1e-12
 
 
@@ -160,7 +163,7 @@ def traced_test():
         return seen["place"], 2.0 - seen["variance"]
 
     with jax.enable_x64(True), pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dpmcmc.private.corrected.mixture_bernoulli", spy)
+        patch.setattr("dpmcmc.private.decisions.mixture_bernoulli", spy)
         return jax.jit(both).lower(jnp.zeros(BATCH)).compile()
 
 
@@ -240,7 +243,7 @@ def minibatch(evidence, public, word):
 
 
 def gaussian(evidence, public, word):
-    return gaussian_barker(evidence, public, word, Decision(Grid(0.5), BATCH), NOISE)
+    return gaussian_barker(evidence, public, word, Grid(0.5), BATCH, NOISE)
 
 
 @pytest.mark.parametrize("test", [minibatch, gaussian])
@@ -254,27 +257,29 @@ def test_a_public_part_that_is_not_finite_refuses_whatever_the_records(test, pub
             assert not bits.any()
 
 
-def test_the_bit_of_each_test_has_its_law():
+def test_the_bit_of_each_test_has_its_distribution():
     """Within 6 standard errors, a false alarm of 1e-8."""
     ratios = np.linspace(-0.2, 0.28, BATCH)
     public = np.full(len(WORDS), 0.7)
     scaled = np.clip(3 * ratios, -1, 1)
-    laws = {
+    expected = {
         minibatch: FITTED.smoothed_cdf(
             scaled.sum() / math.sqrt(BATCH) + 0.7, 2 - scaled.var()
         ),
         gaussian: FITTED.smoothed_cdf(np.clip(ratios, -0.5, 0.5).sum() + 0.7, 2.0),
     }
     with jax.enable_x64(True):
-        for test, law in laws.items():
-            share = decide(ratios, public, WORDS, test).mean()
-            assert abs(share - law) < 6 * math.sqrt(law * (1 - law) / len(WORDS))
+        for test, own in expected.items():
+            fraction = decide(ratios, public, WORDS, test).mean()
+            assert abs(fraction - own) < 6 * math.sqrt(own * (1 - own) / len(WORDS))
 
 
 def test_noise_never_vanishes_without_privacy():
-    """C = 1 and a batch whose own variance is 1: the law is that of V_cor alone."""
+    """C = 1 and a batch whose own variance is 1: the distribution is that of V_cor alone."""
     fitted = correction_for(1.0)
-    noise = CorrectedNoise(1.0, NormalMixture(fitted.centres, fitted.widths, fitted.weights))
+    noise = CorrectedNoise(
+        1.0, NormalMixture(fitted.centres, fitted.widths, fitted.weights)
+    )
     ratios = np.array([1.0, -1.0] * (BATCH // 2))
 
     def test(evidence, public, word):
@@ -283,7 +288,8 @@ def test_noise_never_vanishes_without_privacy():
         )
 
     with jax.enable_x64(True):
-        share = decide(ratios, np.full(len(WORDS), 0.4), WORDS, test).mean()
+        fraction = decide(ratios, np.full(len(WORDS), 0.4), WORDS, test).mean()
     gaps = (0.4 - np.array(fitted.centres)) / np.hypot(fitted.widths, 2.0**-10)
-    law = np.sum(np.array(fitted.weights) * scipy_ndtr(gaps))
-    assert abs(share - law) < 6 * math.sqrt(law * (1 - law) / len(WORDS))
+    expected = np.sum(np.array(fitted.weights) * scipy_ndtr(gaps))
+    error = math.sqrt(expected * (1 - expected) / len(WORDS))
+    assert abs(fraction - expected) < 6 * error

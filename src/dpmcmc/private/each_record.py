@@ -1,0 +1,103 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""What is made of each record: by functions of one record, under vmap.
+
+There is no named axis over records, here or anywhere else, so that a function of one
+record has no name by which to reach another. Nothing else in the boundary calls a
+user's function on a record.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from dpmcmc.model.model import Model
+from dpmcmc.model.tracing import is_double
+from dpmcmc.private.influence import Influence
+
+__all__ = ["Read", "extras_of_each", "looks_of_each", "ratio_of_each", "vector_of_each"]
+
+
+class Read(NamedTuple):
+    """Records, and what is worked out of each of them once."""
+
+    records: Any
+    extras: Any
+
+
+def vector_of_each(
+    function: Callable[[Model, Any, Any], jax.Array],
+    model: Model,
+    records: Any,
+    public: Any,
+    dtype: str,
+) -> jax.Array:
+    """One vector of each record, as the rows of a matrix.
+
+    Guarantee
+    ---------
+    Row i is a function of record i and of public numbers. A function that makes
+    anything but a vector is refused, by its shape.
+    """
+
+    def one(record: Any, public: Any) -> jax.Array:
+        with jax.enable_x64(is_double(dtype)):
+            vector = jnp.asarray(function(model, record, public))
+        if vector.ndim != 1:
+            raise ValueError(
+                f"a record makes an array of shape {vector.shape}, which "
+                "must be a vector"
+            )
+        return vector
+
+    return jax.vmap(one, (0, None))(records, public)
+
+
+@partial(jax.jit, static_argnames=("model", "dtype"))
+def extras_of_each(model: Model, influence: Influence, records: Any, dtype: str) -> Any:
+    """What is worked out of each record once.
+
+    Guarantee
+    ---------
+    Entry i is a function of record i and of public numbers.
+    """
+
+    def one(record: Any) -> Any:
+        with jax.enable_x64(is_double(dtype)):
+            return influence.extras(model, record)
+
+    return jax.vmap(one)(records)
+
+
+def looks_of_each(
+    model: Model, influence: Influence, point: Any, read: Read, dtype: str
+) -> Any:
+    """What each record shows at one point.
+
+    Guarantee
+    ---------
+    Entry i is a function of the point and of record i: the preparation, the
+    influence and the user's function see one record at a time.
+    """
+
+    def one(record: Any, extras: Any) -> Any:
+        with jax.enable_x64(is_double(dtype)):
+            return influence.look(model, point, record, extras, dtype)
+
+    return jax.vmap(one)(read.records, read.extras)
+
+
+def ratio_of_each(
+    influence: Influence, current: Any, proposed: Any, read: Read
+) -> jax.Array:
+    """One number of each record on one chain's move.
+
+    Guarantee
+    ---------
+    Entry i is a function of record i, of what it shows at the two points, and of
+    public numbers.
+    """
+    return jax.vmap(influence.ratio)(current, proposed, read.records, read.extras)
