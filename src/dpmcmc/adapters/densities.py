@@ -220,11 +220,11 @@ def _any_of(site: Message) -> jax.Array:
 
 def _centre(site: Message) -> jax.Array:
     """The mean of a continuous site, or where there is none, the transform of zero."""
-    law, transform = site["fn"], transform_of(site)
-    shape = law.shape(site["kwargs"]["sample_shape"])
+    distribution, transform = site["fn"], transform_of(site)
+    shape = distribution.shape(site["kwargs"]["sample_shape"])
     zero = jnp.zeros(transform.inverse_shape(shape))
     try:
-        mean = transform.inv(jnp.broadcast_to(law.mean, shape))
+        mean = transform.inv(jnp.broadcast_to(distribution.mean, shape))
     except NotImplementedError:
         return transform(zero)
     return transform(jnp.where(jnp.all(jnp.isfinite(mean)), mean, zero))
@@ -232,10 +232,10 @@ def _centre(site: Message) -> jax.Array:
 
 def _measure(site: Message, value: Any) -> jax.Array:
     """The Jacobian of a continuous site; the support of a discrete one."""
-    law = site["fn"]
-    if law.is_discrete:
+    distribution = site["fn"]
+    if distribution.is_discrete:
         # NumPyro gives finite densities outside a support, where a walk may step.
-        return jnp.where(jnp.all(law.support(site["value"])), 0.0, -jnp.inf)
+        return jnp.where(jnp.all(distribution.support(site["value"])), 0.0, -jnp.inf)
     return jnp.sum(transform_of(site).log_abs_det_jacobian(value, site["value"]))
 
 
