@@ -101,7 +101,7 @@ def from_numpyro(
         What is done to a record before the model reads it.
     initial
         Where chains start: values of latent sites by name, on their own scale. The
-        others start at the mean of their prior, where it has one.
+        others start at the median of their prior, or at its mean.
     coords, dims
         Names for the places of sites, as in `Model`.
 
