@@ -38,7 +38,7 @@ class Check:
     chain
         The chain that made them.
     residual
-        What of a record entered them.
+        What a record's log-likelihood differs by from its quadratic.
     """
 
     mu: float
@@ -94,8 +94,9 @@ class Check:
     def describe(self, problem: Problem, so_far: SoFar) -> StageSummary:
         """What was asked, and what it said."""
         words = (
-            "one histogram of what each record adds to decisions, beside their clip, "
-            f"with normal noise of sd {math.sqrt(2) / self.mu:.3g} records"
+            "one histogram of what records differ by from their quadratics, beside the "
+            "clip of decisions, with "
+            f"normal noise of sd {math.sqrt(2) / self.mu:.3g} records"
         )
         cut = self.cut(problem, so_far)
         if cut is None:

@@ -93,9 +93,6 @@ class ControlVariates:
             assert fitted is not None  # the fit has objected otherwise
             return fitted
 
-        def residual(so_far: SoFar) -> Residual:
-            return found(so_far).residual(unravel, tempering)
-
         def setup(context: Context, so_far: SoFar) -> ChainSetup:
             del context
             fitted = found(so_far)
@@ -105,10 +102,15 @@ class ControlVariates:
             points = repeated(
                 problem.unravel(fitted.mode), lengths.chains, problem.dtype
             )
-            used = replace(test, influence=residual(so_far))
+            used = replace(test, influence=fitted.residual(unravel, tempering))
             return ChainSetup(problem, points, proposal, used)
 
         decision = BarkerBit(clip=grid.clip, records=problem.size)
+
+        def residual(so_far: SoFar) -> Residual:
+            # Unclipped: what clipping of gradients cuts is in the draws already.
+            return found(so_far).residual(unravel, tempering, clipped=False)
+
         chain = Chain(lengths, decision, test, setup, _sentence(split.clip))
         check = Check(
             split.release * math.sqrt(_FOR_CHECK), split.clip, chain, residual
@@ -116,16 +118,18 @@ class ControlVariates:
 
         def collect(context: Context, so_far: SoFar, statement: Statement) -> Posterior:
             fitted = found(so_far)
-            verdict = verdict_on(fitted, check.cut(problem, so_far))
             generator = np.random.default_rng(context.seed)
-            return collect_draws(
+            posterior = collect_draws(
                 problem,
                 chain,
                 so_far,
-                replace(statement, verdict=verdict),
+                statement,
                 proposal=repr(self.proposal or "fitted to the released quadratic"),
                 move=lambda draws: moved(draws, fitted.shift, generator),
             )
+            cut = check.cut(problem, so_far)
+            verdict = verdict_on(fitted, cut, posterior.summary())
+            return replace(posterior, statement=replace(statement, verdict=verdict))
 
         stages: list[Stage] = [fit, chain, check] if split.clip else [fit, chain]
         return make_plan(

@@ -3,10 +3,14 @@
 """One verdict on a result, from what was released: can it be used, and why not."""
 
 import math
+from typing import TYPE_CHECKING
 
 from dpmcmc.posterior.statement import Verdict
 from dpmcmc.sampling.fit.fitted import Fitted
 from dpmcmc.sampling.fit.questions import EXTREME
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = ["verdict_on"]
 
@@ -15,9 +19,13 @@ _MUCH_CUT = 1.0
 """Beyond these, intervals are wide; what was cut is in posterior sd."""
 
 _MUCH_BY_DECISIONS = 1.0
+_MIXED, _FEW_DRAWS = 1.2, 20
+"""Chains with a larger r-hat, or fewer effective draws, have not mixed."""
 
 
-def verdict_on(fitted: Fitted, cut: float | None) -> Verdict:
+def verdict_on(
+    fitted: Fitted, cut: float | None, summary: "pandas.DataFrame"
+) -> Verdict:
     """Say whether means and intervals can be used.
 
     Parameters
@@ -26,14 +34,30 @@ def verdict_on(fitted: Fitted, cut: float | None) -> Verdict:
         What the fit found.
     cut
         What decisions cut off a difference of log densities; None if not known.
+    summary
+        Of the draws: how well the chains have mixed.
     """
     model = _on_model(fitted)
     width = f"intervals are {fitted.widening:.2f} times as wide as without privacy"
-    if fitted.is_far or fitted.is_flat:
+    if fitted.is_flat:
+        return Verdict(
+            "not usable",
+            "in some direction, what the records say cannot be told from nothing; the "
+            "posterior may be far wider there, or curved. Give a larger budget, or "
+            f"write the parameters in another form.{model}",
+        )
+    if fitted.is_far:
         return Verdict(
             "not usable",
             "the last release contradicts the rounds before it; the fit may be far "
             f"from the posterior. Give a larger budget or a closer start.{model}",
+        )
+    if not (summary["r_hat"].max() < _MIXED and summary["ess_bulk"].min() > _FEW_DRAWS):
+        return Verdict(
+            "not usable",
+            "the chains have not mixed, so that the posterior is not about normal "
+            "(a curved ridge, or a funnel), or there were too few steps. Write the "
+            f"parameters in another form, or take dpmcmc.Barker.{model}",
         )
     if not fitted.arrived:
         return Verdict(

@@ -51,6 +51,9 @@ _WORTH = 1.25
 _FOR_EXCESS = 0.7
 """Of the excess, whose size is shrunk: less than its noise alone would ask for."""
 
+_CLEAR = 2.0
+"""Curvature must be so many sd from none."""
+
 _CAUTIOUS = 0.9
 """Intervals hold what this quantile says may have been cut."""
 
@@ -210,11 +213,16 @@ def _hessian_part(
 def _curvature(
     found: np.ndarray, noise: float, known: float
 ) -> tuple[np.ndarray, float, bool]:
-    """The curvature with what the rounds knew, made positive; its noise; if flat."""
+    """The curvature with what the rounds knew, made positive; its noise; if flat.
+
+    Whether a direction is flat is judged by this release alone: rounds may have taken
+    noise for curvature, and scaled it up to 1.
+    """
     size = len(found)
+    is_flat = np.linalg.eigvalsh(denoised(found, noise))[0] < _CLEAR * noise
     weight = 1 / (1 + (noise / known) ** 2)
     noise = noise * np.sqrt(weight)
     mixed = denoised(weight * found + (1 - weight) * np.eye(size), noise)
     values, vectors = np.linalg.eigh(mixed)
     curvature = (vectors * np.maximum(values, noise)) @ vectors.T
-    return curvature, float(noise), bool(np.any(values < noise * np.sqrt(size)))
+    return curvature, float(noise), bool(is_flat)

@@ -37,7 +37,10 @@ _FOUND = "found"
 _RESIDUALS = 0.01
 """The fraction of the budget for the histogram of residuals."""
 
-_MOVES = 8
+_MOVES, _WIDER = 8, 2.0
+"""Residuals are looked at on moves between points that scatter twice as widely as the
+posterior should: a ridge is straight if looked at too closely."""
+
 _MOST_MISFIT = 2.0
 """Decisions that cut more off differences of log densities are of no use."""
 
@@ -208,7 +211,8 @@ class Fit:
         values, vectors = np.linalg.eigh(fitted.covariance)
         root = vectors * np.sqrt(np.maximum(values, 0))
         size = len(fitted.mode)
-        points = fitted.mode + generator.standard_normal((2, _MOVES, size)) @ root.T
+        moves = _WIDER * generator.standard_normal((2, _MOVES, size))
+        points = fitted.mode + moves @ root.T
         current, proposed = (_stacked(self.unravel, row) for row in points)
         residual = fitted.residual(self.unravel, self.tempering, clipped=False)
         counts, noise = yield Ask(
