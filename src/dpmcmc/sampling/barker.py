@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import jax
-
 from dpmcmc.accounting import BarkerBit, Event, GaussianBarkerBit
 from dpmcmc.correction import Correction, correction_for
 from dpmcmc.errors import InputError, require_positive
@@ -34,9 +32,8 @@ from dpmcmc.private import (
     NormalMixture,
 )
 from dpmcmc.proposals import Proposal, reach_of
-from dpmcmc.proposals.fitting import fit_proposal
 from dpmcmc.sampling.affordable import affordable_steps, widest_clip
-from dpmcmc.sampling.chain import Chain, ChainSetup, chain_lengths
+from dpmcmc.sampling.chain import Chain, ChainSetup, chain_lengths, fitted
 from dpmcmc.sampling.draws import collect_draws
 from dpmcmc.sampling.plan import Plan, Request, make_plan
 from dpmcmc.sampling.problem import Problem
@@ -135,7 +132,7 @@ def _plan(
     decision = decision_of(grid.clip)
     steps = affordable_steps(request, decision, chains)
     lengths = chain_lengths(chains, steps, request.warmup, test)
-    fit_proposal(proposal, problem.initial, lengths.warmup)  # refuse it now, not later
+    fitted(proposal, problem, problem.initial, lengths.warmup)  # refuse it now
 
     def setup(context: Context, so_far: SoFar) -> ChainSetup:
         del so_far
@@ -187,9 +184,7 @@ def _barker_decision(records: int) -> Callable[[float], Event]:
     return partial(BarkerBit, records=records)
 
 
-def _gaussian_decision(
-    records: int, noise: CorrectedNoise
-) -> Callable[[float], Event]:
+def _gaussian_decision(records: int, noise: CorrectedNoise) -> Callable[[float], Event]:
     mixture = noise.correction
     return partial(
         GaussianBarkerBit,
@@ -282,8 +277,7 @@ def _lipschitz_note(
 ) -> list[str]:
     """A remark where no ratio is clipped."""
     lipschitz = problem.model.lipschitz
-    first = jax.tree.map(lambda leaf: leaf, problem.initial)
-    reach = reach_of(proposal, first)
+    reach = reach_of(proposal, problem.initial)
     is_plain = type(method.clipping) is PlainClipping
     if not is_plain or lipschitz is None or not math.isfinite(reach):
         return []
