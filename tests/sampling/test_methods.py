@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dpmcmc.acceptance import Setting, tempered_records
 from hypothesis import given
 from hypothesis import strategies as some
 
 import dpmcmc
-from dpmcmc.acceptance import Setting, tempered_records
 from dpmcmc.correction import correction_for, linear_programme
 from dpmcmc.private import FullData, Grid, Minibatch
 

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from dp_accounting import ComposedDpEvent, SelfComposedDpEvent
+from dpmcmc.variational import Start, fit_start
 from refusals import MODEL, Sealed, assert_refused, run_openly, run_privately
 from runs import all_draws, assert_same_draws, private, seeded
 
@@ -19,7 +20,6 @@ from dpmcmc import InputError, Model, Posterior, RandomWalk, Variational, sample
 from dpmcmc.accounting import BarkerBit, certify_epsilon, most_steps
 from dpmcmc.influence.choices import ModelCorrection
 from dpmcmc.private import Records, Tape
-from dpmcmc.variational import Start, fit_start
 
 QUICK = Variational(epsilon=0.5, steps=40, batch=50)
 
