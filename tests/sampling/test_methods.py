@@ -1,105 +1,153 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""Acceptance tests as a user chooses them: mechanism, event, words and refusals."""
+"""Methods of one chain: the test that runs and the event that is paid for agree."""
 
 import math
+from dataclasses import dataclass, replace
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
-from dpmcmc.acceptance import Setting, tempered_records
 from hypothesis import given
 from hypothesis import strategies as some
+from runs import WALK, private
 
 import dpmcmc
-from dpmcmc.correction import correction_for, linear_programme
-from dpmcmc.private import FullData, Grid, Minibatch
+from dpmcmc import Barker, GaussianBarker, MinibatchBarker
+from dpmcmc.accounting import GaussianRelease, zcdp_cost
+from dpmcmc.correction import linear_programme
+from dpmcmc.influence.choices import (
+    ConditionalCentring,
+    ModelCorrection,
+    PlainClipping,
+    Shrinking,
+)
+from dpmcmc.private import FullData, Minibatch, Test
+from dpmcmc.sampling.plan import Plan
+from dpmcmc.sampling.problem import Problem, make_problem
+from dpmcmc.sampling.sample import plan_run
 
-N = 5000
 MODEL = dpmcmc.Model(
     lambda theta, record: -0.5 * (record - theta) ** 2, lambda theta: -(theta**2), 0.0
 )
 
 
-class WasReadError(BaseException):
-    """What no handler of errors takes for one of its own."""
+@dataclass
+class Counted:
+    """Records of which only the number and the kind are known."""
 
+    count: int
 
-class Unreadable:
-    """Records that fail the test if anyone reads them."""
+    @property
+    def dtype(self) -> np.dtype:
+        return np.dtype(np.float32)
 
-    shape, dtype = (N,), np.dtype(np.float32)
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.count,)
 
     def __array__(self, *_: Any, **__: Any) -> np.ndarray:
-        raise WasReadError("a record was read")
+        raise AssertionError("a record was read")
 
 
-def run(**changes: Any) -> dpmcmc.Posterior:
-    settings: dict[str, Any] = {
-        "steps": 5,
-        "delta": 1e-6,
-        "proposal": dpmcmc.RandomWalk(0.1),
-        "test": dpmcmc.MinibatchBarker(batch=100),
-        "progress": False,
-    }
-    return dpmcmc.sample(MODEL, Unreadable(), **(settings | changes))
+ONE = make_problem(MODEL, Counted(10), start=None, precision=None, devices=None)
 
 
-def minibatch(**changes: Any) -> dict[str, Any]:
-    return {"test": dpmcmc.MinibatchBarker(**({"batch": 100} | changes))}
+def problem_of(records: int) -> Problem:
+    """As `make_problem` has it, without tracing the model anew."""
+    return replace(ONE, records=dpmcmc.Records(Counted(records)))
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        (minibatch(batch=N + 1), [f"batch is {N + 1}", f"at most the {N} records"]),
-        (minibatch(batch=0), ["batch is 0", "at least 1"]),
-        (minibatch(batch=2.5), ["batch is 2.5", "whole number"]),
-        (minibatch(variance=1.0), ["variance is 1.0", "strictly between 1,"]),
-        (minibatch(variance=3.3), ["variance is 3.3", "π²/3"]),
-        (minibatch(variance=-1), ["variance is -1", "above 0"]),
-        ({"test": dpmcmc.GaussianBarker(variance=4.0), "clip": 0.1}, ["variance is 4"]),
-        ({"tempering": 0}, ["tempering is 0", "above 0"]),
-        ({"tempering": -5.0}, ["tempering is -5.0", "above 0"]),
-        ({"tempering": N + 1}, [f"tempering is {N + 1}", "at most"]),
-        ({"tempering": math.nan}, ["tempering is nan"]),
-        ({"tempering": dpmcmc.Coarsening(beta=0)}, ["beta is 0"]),
-        (
-            {"steps": 10**9, **minibatch(batch=N)},
-            ["1,000,000,000 steps", "a smaller batch"],
-        ),
-        ({"clip": 0.1}, ["clip is 0.1", "a clip of its own"]),
-        ({"test": dpmcmc.Barker()}, ["clip is None", "above 0"]),
-        ({"test": dpmcmc.GaussianBarker()}, ["clip is None", "above 0"]),
-        ({"test": "minibatch"}, ["test is a str", "MinibatchBarker"]),
-        ({"test": None}, ["test is a NoneType"]),
-        (
-            minibatch(correction=correction_for(1.5)),
-            ["for C = 1.5", "variance is 2.0"],
-        ),
-    ],
-    ids=lambda value: None if isinstance(value, list) else str(value)[:60],
+def planned(method: Any, records: int, **changes: Any) -> Plan:
+    settings = {"epsilon": None, "delta": 1e-5, "steps": 5, **changes}
+    return plan_run(problem_of(records), method, **settings)
+
+
+def run_and_paid(method: Any, records: int) -> tuple[Test, Any]:
+    """The test that a plan runs, and the event that it is certified by.
+
+    Not private: some of these settings have no finite cost.
+    """
+    (chain,) = planned(method, records, not_private_because=("a test",)).stages
+    (event,) = chain.events
+    return chain.test, event
+
+
+@given(
+    records=some.integers(10, 10**9),
+    part=some.floats(1e-6, 1),
+    tempered=some.floats(1e-6, 1),
+    variance=some.sampled_from([1.25, 2.0, 2.5]),
+    replacement=some.booleans(),
 )
-def test_what_cannot_be_used_is_refused_before_a_record_is_read(
-    changes: dict[str, Any], words: list[str]
+def test_a_batch_pays_for_what_it_runs(
+    records: int, part: float, tempered: float, variance: float, replacement: bool
 ) -> None:
-    with pytest.raises(dpmcmc.InputError) as caught:
-        run(**changes)
-    assert caught.value.__cause__ is None
-    for word in words:
-        assert word in str(caught.value)
+    """Test and event carry the same numbers, whatever the settings."""
+    batch = min(1 + int(part * (records - 1)), 2**22)
+    method = MinibatchBarker(
+        batch,
+        proposal=WALK,
+        tempering=tempered * records,
+        variance=variance,
+        replacement=replacement,
+    )
+    test, event = run_and_paid(method, records)
+    assert isinstance(test, Minibatch)
+    decision = test.decision
+    assert decision.batch == event.batch == batch
+    assert decision.grid.clip == event.clip
+    assert decision.noise.variance == event.variance == variance
+    assert decision.noise.correction.centres == event.positions
+    assert decision.noise.correction.weights == event.weights
+    assert decision.noise.correction.widths == event.deviations
+    assert test.replacement == event.replacement == replacement
+    assert event.records == records
+    # Δ* = (N₀/b) Σ r = Σ ρ / √b with ρ = r N₀ / √b
+    assert decision.grid.scale == pytest.approx(tempered * records / math.sqrt(batch))
 
 
-def test_records_are_read_once_all_is_well() -> None:
-    with pytest.raises(WasReadError, match="a record was read"):
-        run()
+@given(clip=some.floats(1e-20, 10), tempered=some.floats(1e-6, 1))
+@pytest.mark.parametrize("kind", [Barker, GaussianBarker])
+def test_full_data_pays_for_its_clip(kind: Any, clip: float, tempered: float) -> None:
+    method = kind(clip=clip, proposal=WALK, tempering=1000 * tempered)
+    test, event = run_and_paid(method, 1000)
+    assert isinstance(test, FullData)
+    assert test.grid.clip == event.clip == clip
+    assert event.records == 1000
+    assert test.grid.scale == pytest.approx(tempered)
+    assert (test.noise is None) == (kind is Barker)
+    if test.noise is not None:
+        assert test.noise.variance == event.variance
+        assert test.noise.correction.centres == event.positions
 
 
-class Generous(dpmcmc.Barker):
-    """Runs a wider clip than it says: nothing could vouch for its cost."""
+@pytest.mark.parametrize("method", [Barker, GaussianBarker, MinibatchBarker])
+def test_the_chain_runs_the_test_of_the_plan(
+    method: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the boundary is handed is what the event was made of."""
+    handed = []
 
-    def mechanism(self, setting: Setting) -> FullData:
-        return FullData(Grid(100.0))
+    class Spy:
+        def __init__(self, *arguments: Any, **_: Any) -> None:
+            handed.append(arguments[3])
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("dpmcmc.sampling.chain.Chains", Spy)
+    own = {"batch": 5} if method is MinibatchBarker else {"clip": 0.1}
+    chosen = method(proposal=WALK, **own)
+    with pytest.raises(KeyboardInterrupt):
+        private(MODEL, np.zeros(10), steps=3, method=chosen)
+    assert handed == [planned(chosen, 10, steps=3).stages[0].test]
+
+
+def test_a_given_correction_is_used() -> None:
+    fitted = linear_programme(1.8)
+    method = MinibatchBarker(10, proposal=WALK, variance=1.8, correction=fitted)
+    _, event = run_and_paid(method, 100)
+    assert event.positions == fitted.centres
 
 
 class Shifty:
@@ -112,102 +160,88 @@ class Shifty:
         return (float(np.random.default_rng().normal()),)
 
 
+def test_a_correction_of_another_class_is_refused() -> None:
+    with pytest.raises(dpmcmc.InputError, match="Shifty"):
+        planned(MinibatchBarker(10, proposal=WALK, correction=Shifty()), 100)
+
+
+@dataclass(frozen=True)
+class Generous(Barker):
+    """A method that is not ours, though it inherits: its plan says so."""
+
+
+def test_a_method_of_another_class_is_noted() -> None:
+    ours = planned(Barker(clip=0.01, proposal=WALK), 100)
+    theirs = planned(Generous(clip=0.01, proposal=WALK), 100)
+    assert ours.notes == ()
+    (note,) = theirs.notes
+    assert "Generous" in note
+
+
+# What a statement says of the method.
+
+
+def sentence(method: Any) -> str:
+    (stage,) = planned(method, 1000).statement({}).stages
+    return stage.sentence
+
+
+def test_a_sentence_names_clip_batch_and_variance() -> None:
+    assert "±0.25" in sentence(Barker(clip=0.25, proposal=WALK))
+    assert "C = 1.5" in sentence(GaussianBarker(clip=0.25, proposal=WALK, variance=1.5))
+    batch = MinibatchBarker(batch=100, tempering=250, proposal=WALK)
+    assert "100 records drawn without replacement" in sentence(batch)
+    assert "±0.04" in sentence(batch)  # √100 / 250
+    again = replace(batch, replacement=True)
+    assert "100 records drawn with replacement" in sentence(again)
+
+
+# Clipping without bias costs what plain clipping costs.
+
+WHOLE = dpmcmc.Model(
+    lambda theta, record: -0.5 * (record["y"] - theta) ** 2,
+    lambda theta: -0.5 * theta**2,
+    0.0,
+    simulate=lambda theta, key, _: {"y": theta + jax.random.normal(key)},
+    responses={"y": (-1.0, 0.0, 1.0)},
+)
+
+
 @pytest.mark.parametrize(
-    "changes",
-    [
-        {"test": Generous(), "clip": 0.01},
-        minibatch(correction=Shifty()),
-    ],
-    ids=["a test of another class", "a correction of another class"],
+    "clipping",
+    [ModelCorrection(simulated=20), ConditionalCentring(), Shrinking()],
+    ids=lambda clipping: type(clipping).__name__,
 )
-def test_what_no_statement_could_vouch_for_is_refused(changes: dict[str, Any]) -> None:
-    with pytest.raises(dpmcmc.InputError):
-        run(**changes)
-
-
-@given(
-    records=some.integers(10, 10**9),
-    share=some.floats(1e-6, 1),
-    tempered=some.floats(1e-6, 1),
-    variance=some.sampled_from([1.25, 2.0, 2.5]),
-    replacement=some.booleans(),
-)
-def test_what_runs_is_what_is_paid_for(
-    records: int, share: float, tempered: float, variance: float, replacement: bool
-) -> None:
-    """Mechanism and event carry the same numbers, whatever the setting."""
-    batch = min(1 + int(share * (records - 1)), 2**22)
-    test = dpmcmc.MinibatchBarker(batch, variance, None, replacement)
-    setting = Setting(records, tempered * records, None)
-    mechanism = test.mechanism(setting)
-    event = test.event(setting, mechanism)
-    assert isinstance(mechanism, Minibatch)
-    decision = mechanism.decision
-    assert decision.batch == event.batch == batch
-    assert decision.grid.clip == event.clip
-    assert decision.noise.variance == event.variance
-    assert decision.noise.correction.centres == event.positions
-    assert decision.noise.correction.weights == event.weights
-    assert decision.noise.correction.widths == event.deviations
-    assert mechanism.replacement == event.replacement
-    assert event.records == records
-    # Δ* = (N₀/b) Σ r = Σ ρ / √b with ρ = r N₀ / √b
-    assert decision.grid.scale == pytest.approx(tempered * records / math.sqrt(batch))
-
-
-@given(clip=some.floats(1e-20, 10), tempered=some.floats(1e-6, 1))
-def test_full_data_tests_pay_for_their_clip(clip: float, tempered: float) -> None:
-    setting = Setting(1000, 1000 * tempered, clip)
-    for test in (dpmcmc.Barker(), dpmcmc.GaussianBarker()):
-        mechanism = test.mechanism(setting)
-        event = test.event(setting, mechanism)
-        assert isinstance(mechanism, FullData)
-        assert mechanism.grid.clip == event.clip == clip
-        assert event.records == 1000
-        assert mechanism.grid.scale == pytest.approx(tempered)
-        if mechanism.noise is not None:
-            assert mechanism.noise.variance == event.variance
-            assert mechanism.noise.correction.centres == event.positions
-
-
-@given(records=some.integers(1, 10**12), beta=some.floats(1e-3, 1e12))
-def test_coarsening_tempers_to_fewer_records(records: int, beta: float) -> None:
-    tempered = tempered_records(dpmcmc.Coarsening(beta), records)
-    assert 0 < tempered <= min(records, beta) * (1 + 1e-12)
-    assert tempered_records(None, records) == records
-
-
-def test_a_given_correction_is_used() -> None:
-    fitted = linear_programme(1.8)
-    test = dpmcmc.MinibatchBarker(batch=10, variance=1.8, correction=fitted)
-    setting = Setting(100, 100, None)
-    event = test.event(setting, test.mechanism(setting))
-    assert event.positions == fitted.centres
-
-
-@pytest.mark.parametrize("replacement", [False, True])
-def test_the_statement_says_how_bits_were_decided(replacement: bool) -> None:
-    records = np.random.default_rng(1).normal(size=N).astype(np.float32)
-    posterior = dpmcmc.sample(
-        MODEL,
-        records,
-        steps=50,
-        delta=1e-6,
-        test=dpmcmc.MinibatchBarker(batch=100, replacement=replacement),
-        tempering=250,
-        proposal=dpmcmc.RandomWalk(0.1),
-        progress=False,
+def test_another_clipping_costs_the_same_and_is_named(clipping: Any) -> None:
+    records = {"y": np.zeros(50)}
+    plain, other = (
+        private(WHOLE, records, steps=6, clipping=one)
+        for one in (PlainClipping(), clipping)
     )
-    text = posterior.statement.text
-    how = "with" if replacement else "without"
-    assert f"a fresh, secret batch of 100 records drawn {how} replacement" in text
-    assert "clipped to ±0.04" in text
-    assert "N₀ = 250" in text
-    assert posterior.statement.is_tempered
-    assert 0 < posterior.statement.epsilon < 1
-    assert "tempered to 250" in _captions(posterior)
+    assert plain.statement.epsilon == other.statement.epsilon
+    (before,), (after,) = plain.statement.stages, other.statement.stages
+    assert after.sentence.startswith(before.sentence.rstrip("."))
+    assert clipping.describe() in after.sentence
 
 
-def _captions(posterior: dpmcmc.Posterior) -> str:
-    figure = dpmcmc.plot_posterior(posterior)
-    return " ".join(text.get_text() for part in figure.subfigs for text in part.texts)
+# Sufficient statistics.
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 5.0])
+def test_exact_statistics_spend_the_budget_on_their_sum(epsilon: float) -> None:
+    problem = make_problem(
+        dpmcmc.models.poisson(20.0),
+        {"x": Counted(1000)},
+        start=None,
+        precision=None,
+        devices=None,
+    )
+    plan = plan_run(problem, None, epsilon=epsilon, delta=1e-5)
+    release, chain = plan.stages
+    (event,) = release.events
+    assert isinstance(event, GaussianRelease)
+    assert release.noise == pytest.approx(2 / event.mu)
+    assert chain.events == {}
+    assert plan.certificate is not None
+    assert 0.999 * epsilon < plan.certificate.epsilon <= epsilon
+    assert zcdp_cost(plan.events) == pytest.approx(event.mu**2 / 2)
