@@ -23,7 +23,7 @@ from hypothesis import strategies as some
 import dpmcmc
 from dpmcmc.sampling.tempering import tempered_records
 
-N = 20_000
+N = 5_000
 RECORDS = np.random.default_rng(8).normal(0.3, 1.0, N).astype(np.float32)
 NORMAL = dpmcmc.Model(
     lambda theta, record: -0.5 * (record - theta) ** 2,
