@@ -1,72 +1,53 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""The privacy statement: what it says, that it never understates, and its JSON."""
+"""The privacy statement: data with words as a view, that never understates, as JSON."""
 
 import json
 import math
 from dataclasses import FrozenInstanceError, fields, replace
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as some
+from posteriors import NOT_PRIVATE, STATEMENT
 
 from dpmcmc import Statement
-from dpmcmc.posterior.statement import round_up
+from dpmcmc.posterior.statement import StageSummary, Verdict, round_up
 
-PRIVATE = Statement(
-    epsilon=0.99991,
-    delta=1e-6,
-    records=1_234_567,
-    chains=4,
-    steps=389,
-    clip=0.006,
-    decided="decided on all records, with each ratio clipped to ±0.006",
-    tempered=float(1_234_567),
-    accountant="blocks",
-    not_private_because=(),
-    notes=(),
-    version="0.1.0",
-)
-
-NOT_PRIVATE = replace(
-    PRIVATE,
-    epsilon=math.inf,
-    delta=1.0,
-    clip=None,
-    accountant="none",
-    not_private_because=("a first reason", "a second reason"),
-)
+BARE = replace(STATEMENT, stages=(), verdict=None, prepared=())
 
 
 def test_a_private_statement_holds_what_an_auditor_asks() -> None:
-    assert PRIVATE.is_private
-    assert PRIVATE.label == "(ε = 1, δ = 1e-06)-private"
+    statement = replace(STATEMENT, epsilon=0.99991)
+    assert statement.is_private
+    assert statement.label == "(ε = 1, δ = 1e-06)-private"
+    text = "\n".join(statement.lines)
     for part in [
         "ε = 1, δ = 1e-06",
-        "1,234,567 records",
+        "100,000 records",
         "substitution",
         "number of records is public",
-        "1,556 accept-or-reject bits",
-        "4 chains of 389 steps",
-        "clipped to ±0.006",
-        "Accountant: blocks",
+        statement.accountant,
         "ChaCha20",
+        *(f"Stage {stage.name}: {stage.sentence}" for stage in statement.stages),
+        *statement.prepared,
+        str(statement.verdict),
     ]:
-        assert part in PRIVATE.text
-    assert "NOT PRIVATE" not in PRIVATE.label + PRIVATE.text
-
-
-def test_numbers_of_one_are_singular() -> None:
-    assert "(1 chain of 1 step)" in replace(PRIVATE, chains=1, steps=1).text
+        assert part in text
+    assert "NOT PRIVATE" not in statement.label + text
 
 
 def test_a_statement_without_privacy_says_so_and_says_why() -> None:
-    assert not NOT_PRIVATE.is_private
-    assert NOT_PRIVATE.label == "NOT PRIVATE"
-    assert NOT_PRIVATE.text.startswith("NOT PRIVATE: a first reason; a second reason.")
-    assert "Do not release it" in NOT_PRIVATE.text
+    statement = replace(NOT_PRIVATE, not_private_because=("one reason", "another"))
+    assert not statement.is_private
+    assert statement.label == "NOT PRIVATE"
+    first, *_ = statement.lines
+    assert first.startswith("NOT PRIVATE")
+    assert "one reason; another" in first
+    text = "\n".join(statement.lines)
     for claim in ["ε =", "δ =", "proven", "Protected"]:
-        assert claim not in NOT_PRIVATE.text
+        assert claim not in text
 
 
 @pytest.mark.parametrize(
@@ -78,29 +59,99 @@ def test_a_statement_without_privacy_says_so_and_says_why() -> None:
     ],
 )
 def test_any_doubt_makes_a_statement_not_private(change: dict) -> None:
-    doubtful = replace(PRIVATE, **change)
+    doubtful = replace(STATEMENT, **change)
     assert not doubtful.is_private
     assert doubtful.label == "NOT PRIVATE"
-    assert doubtful.text.startswith("NOT PRIVATE")
+    assert doubtful.lines[0].startswith("NOT PRIVATE: ")
+    assert len(doubtful.lines[0]) > len("NOT PRIVATE: .")
 
 
-@pytest.mark.parametrize("statement", [PRIVATE, NOT_PRIVATE])
+@pytest.mark.parametrize("statement", [STATEMENT, NOT_PRIVATE])
 def test_notes_come_last_one_a_line(statement: Statement) -> None:
     noted = replace(statement, notes=("take care", "and rest"))
-    assert noted.text.splitlines()[-2:] == ["Note: take care", "Note: and rest"]
+    assert noted.lines[:-2] == statement.lines
+    assert noted.lines[-2:] == ["Note: take care", "Note: and rest"]
+
+
+def test_the_view_as_text_is_wrapped_and_loses_nothing() -> None:
+    text = str(STATEMENT)
+    assert max(map(len, text.splitlines())) <= 88
+    assert text.split() == " ".join(STATEMENT.lines).split()
+
+
+def test_the_view_as_html_is_escaped() -> None:
+    noted = replace(STATEMENT, notes=("<script>",))
+    html = noted._repr_html_()
+    assert "&lt;script&gt;" in html
+    assert "<script>" not in html
+    assert html.count("<p>") == len(noted.lines)
+
+
+@pytest.mark.parametrize(
+    "usability", ["usable", "usable with wide intervals", "not usable"]
+)
+def test_a_verdict_stands_before_the_notes(usability: str) -> None:
+    verdict = Verdict(usability, "for a reason.")
+    lines = replace(STATEMENT, verdict=verdict, notes=("a note",)).lines
+    assert usability in lines[-2].lower()
+    assert lines[-2].endswith("for a reason.")
+    assert not any("erdict" in line for line in replace(STATEMENT, verdict=None).lines)
+
+
+def test_tempering_is_said_where_there_is_any() -> None:
+    tempered = replace(STATEMENT, tempered=1000.0)
+    assert tempered.is_tempered
+    assert not STATEMENT.is_tempered
+    (line,) = set(tempered.lines) - set(STATEMENT.lines)
+    assert "N₀ = 1000" in line
 
 
 def test_a_statement_cannot_be_changed() -> None:
     with pytest.raises(FrozenInstanceError):
-        PRIVATE.epsilon = 0.1  # type: ignore[misc]
+        STATEMENT.epsilon = 0.1  # type: ignore[misc]
+
+
+# JSON.
 
 
 def test_json_names_every_field() -> None:
-    assert set(json.loads(PRIVATE.to_json())) == {one.name for one in fields(Statement)}
+    content = json.loads(STATEMENT.to_json())
+    assert set(content) == {one.name for one in fields(Statement)}
+    for stage in content["stages"]:
+        assert set(stage) == {one.name for one in fields(StageSummary)}
 
 
-texts = some.tuples() | some.tuples(some.text()) | some.tuples(some.text(), some.text())
+def test_json_has_no_infinity() -> None:
+    def refuse(name: str) -> None:
+        raise AssertionError(f"JSON holds {name}")
+
+    numbers = {"bad": math.nan, "wide": math.inf, "count": 3}
+    odd = replace(NOT_PRIVATE, stages=(StageSummary("one", "", numbers=numbers),))
+    content = json.loads(odd.to_json(), parse_constant=refuse)
+    assert content["epsilon"] is None
+    (again,) = Statement.from_json(odd.to_json()).stages
+    assert math.isnan(again.numbers["bad"])
+    assert again.numbers["wide"] == math.inf
+    assert isinstance(again.numbers["count"], int)
+
+
+def test_numbers_of_numpy_can_be_saved() -> None:
+    """A statement that cannot be saved would be found out after all was spent."""
+    numbers = {"a": np.float32(0.5), "b": np.int64(3), "c": np.float64(0.25)}
+    odd = replace(STATEMENT, stages=(StageSummary("one", "", numbers=numbers),))
+    (again,) = Statement.from_json(odd.to_json()).stages
+    assert again.numbers == {"a": 0.5, "b": 3, "c": 0.25}
+
+
+texts = some.lists(some.text(), max_size=2).map(tuple)
 costs = some.floats(min_value=0.0, allow_nan=False)  # infinity included
+stages = some.builds(
+    StageSummary,
+    name=some.text(),
+    sentence=some.text(),
+    fraction=some.floats(0, 1),
+    numbers=some.dictionaries(some.text(), some.floats(allow_nan=False), max_size=3),
+)
 
 
 @given(
@@ -109,19 +160,20 @@ costs = some.floats(min_value=0.0, allow_nan=False)  # infinity included
         epsilon=costs,
         delta=some.floats(0.0, 1.0),
         records=some.integers(1, 2**42),
-        chains=some.integers(1, 10**6),
-        steps=some.integers(1, 10**9),
-        clip=some.none() | some.floats(1e-30, 1e30),
-        decided=some.text(),
-        tempered=some.floats(1e-3, 1e9),
+        stages=some.lists(stages, max_size=3).map(tuple),
         accountant=some.text(),
+        tempered=some.floats(1e-3, 1e9),
+        prepared=texts,
         not_private_because=texts,
+        verdict=some.none()
+        | some.builds(Verdict, some.just("not usable"), some.text()),
         notes=texts,
         version=some.text(),
     )
 )
-@example(PRIVATE)
+@example(STATEMENT)
 @example(NOT_PRIVATE)
+@example(BARE)
 def test_json_round_trip(statement: Statement) -> None:
     again = Statement.from_json(statement.to_json())
     assert again == statement
@@ -129,6 +181,9 @@ def test_json_round_trip(statement: Statement) -> None:
     assert [type(value) for value in vars(again).values()] == [
         type(value) for value in vars(statement).values()
     ]
+
+
+# Costs are shown rounded up.
 
 
 @given(costs, some.integers(1, 8))
