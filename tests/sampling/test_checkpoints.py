@@ -220,6 +220,51 @@ def test_a_sum_that_was_lost_ends_the_run() -> None:
     assert isinstance(stopped.value.__cause__, InputError)
 
 
+# The default method, whose chain is not its last stage.
+
+
+def test_draws_of_the_default_method_are_returned_and_the_run_goes_on() -> None:
+    model = Model(
+        lambda theta, record: -0.5 * (record - theta) ** 2,
+        lambda theta: -0.5 * theta**2,
+        0.0,
+    )
+    checkpoint = StopsInChain()
+
+    def run_default() -> Posterior:
+        return sample(
+            model,
+            np.random.default_rng(2).normal(0.5, 1.0, 1000),
+            epsilon=2.0,
+            delta=1e-5,
+            steps=STEPS,
+            checkpoint=checkpoint,
+            progress=False,
+        )
+
+    part = run_default()
+    assert chain_of(part)["made"] == 10
+    assert not checkpoint.charged("check")
+    fitted = checkpoint.kept("fit")
+    whole = run_default()
+    assert chain_of(whole)["made"] > 10
+    assert checkpoint.kept("check")
+    assert checkpoint.kept("fit") == fitted
+    np.testing.assert_array_equal(all_bits(whole)[:, :10], all_bits(part))
+
+
+class StopsInChain(MemoryCheckpoint):
+    """Interrupts a chain once, when ten of its parts have been kept."""
+
+    has_stopped = False
+
+    def keep(self, stage: str, part: Part) -> None:
+        if stage == "chain" and len(self.kept("chain")) == 10 and not self.has_stopped:
+            self.has_stopped = True
+            raise KeyboardInterrupt
+        super().keep(stage, part)
+
+
 # Proposals that adapt.
 
 
@@ -235,9 +280,10 @@ def test_a_proposal_adapts_again_to_what_was_kept(
     replayed = stage._adapted(kernel, chunks)
     with jax.enable_x64(True):
         by_hand = jax.tree.map(jnp.asarray, kernel)
+        adapt = jax.jit(lambda kernel, row: kernel.adapt(row))
         for k in range(20):
             row = jax.tree.map(lambda leaf, k=k: jnp.asarray(leaf[k]), rows)
-            new = by_hand.adapt(row)
+            new = adapt(by_hand, row)
             by_hand = jax.tree.map(lambda n, o: n.astype(o.dtype), new, by_hand)
     found, expected = jax.tree.leaves(replayed), jax.tree.leaves(by_hand)
     for one, other in zip(found, expected, strict=True):

@@ -3,7 +3,7 @@
 """The loop: charge, run, keep; and what is kept when a run does not reach its end."""
 
 import pytest
-from toys import CONTEXT, Log, Toy, planned, raises
+from toys import CONTEXT, Draws, Log, Toy, planned, raises
 
 from dpmcmc import InputError, NotUsableError, StoppedError
 from dpmcmc.accounting import GaussianRelease
@@ -128,28 +128,40 @@ def test_what_is_no_error_is_not_dressed_up(log: Log) -> None:
 # The keyboard.
 
 
-def interrupted(name: str, log: Log, at: int) -> Toy:
-    return Toy(name, log, parts=3, fails=raises(KeyboardInterrupt(), at))
+@pytest.fixture(autouse=True)
+def draws_stand_for_a_chain(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpmcmc.sampling.loop.Chain", Draws)
 
 
-def test_the_last_stage_returns_what_was_made_when_interrupted(log: Log) -> None:
-    plan = planned([Toy("one", log), interrupted("two", log, at=2)])
+def interrupted(kind: type[Toy], name: str, log: Log, at: int) -> Toy:
+    return kind(name, log, parts=3, fails=raises(KeyboardInterrupt(), at))
+
+
+def test_draws_are_returned_when_their_stage_is_interrupted(log: Log) -> None:
+    """Stages that come after are not begun."""
+    stages = [Toy("one", log), interrupted(Draws, "two", log, at=2), Toy("last", log)]
+    plan = planned(stages)
     posterior = run(plan, CONTEXT, log)
     assert posterior.draws["theta"].tolist() == [[0.0, 1.0]]
-    assert posterior.statement.stages[-1].numbers["kept"] == 2
+    kept = [row.numbers["kept"] for row in posterior.statement.stages]
+    assert kept == [1, 2, 0]
     assert posterior.statement.epsilon == plan.certificate.epsilon
+    assert not log.charged("last")
+
+
+def test_draws_are_returned_when_a_later_stage_is_interrupted(log: Log) -> None:
+    stages = [Draws("two", log, parts=2), interrupted(Toy, "last", log, at=0)]
+    posterior = run(planned(stages), CONTEXT, log)
+    assert posterior.draws["theta"].tolist() == [[0.0, 1.0]]
 
 
 @pytest.mark.parametrize(
-    ("first", "last"), [("one", "two"), ("", "two")], ids=["an earlier", "no part"]
+    ("kind", "at"), [(Toy, 2), (Draws, 0)], ids=["no chain", "no draw"]
 )
-def test_an_interruption_with_no_draws_is_raised(
-    log: Log, first: str, last: str
+def test_an_interruption_without_draws_is_raised(
+    log: Log, kind: type[Toy], at: int
 ) -> None:
-    stages = [
-        interrupted("one", log, at=1) if first else Toy("one", log),
-        interrupted(last, log, at=0),
-    ]
+    stages = [Toy("one", log), interrupted(kind, "two", log, at=at)]
     with pytest.raises(KeyboardInterrupt):
         run(planned(stages), CONTEXT, log)
 
@@ -157,9 +169,9 @@ def test_an_interruption_with_no_draws_is_raised(
 def test_a_run_goes_on_from_what_was_kept(log: Log) -> None:
     """Nothing is charged or read twice, and a part that was lost stays lost."""
     first = Toy("one", log)
-    once = run(planned([first, interrupted("two", log, at=1)]), CONTEXT, log)
+    once = run(planned([first, interrupted(Draws, "two", log, at=1)]), CONTEXT, log)
     assert once.draws["theta"].tolist() == [[0.0]]
-    again = run(planned([first, Toy("two", log, parts=3)]), CONTEXT, log)
+    again = run(planned([first, Draws("two", log, parts=3)]), CONTEXT, log)
     assert again.draws["theta"].tolist() == [[0.0, 2.0]]
     charges = [line for line in log.lines if line.startswith("charge")]
     assert charges == ["charge one 0", *(f"charge two {k}" for k in range(3))]

@@ -158,3 +158,20 @@ def test_the_setting_is_left_alone_when_a_run_is_refused(model: Model) -> None:
     with pytest.raises(dpmcmc.InputError):
         seeded(model, np.ones((10, 2)), precision="float64")
     assert jnp.zeros(1).dtype == "float32"
+
+
+# Without a budget.
+
+
+def test_statistics_without_a_budget_have_hardly_any_noise() -> None:
+    """The posterior of a Poisson rate with counts, whose prior is known: a gamma."""
+    counts = np.random.default_rng(3).poisson(2.5, size=400).astype(float)
+    found = sample_not_private(
+        dpmcmc.models.poisson(20.0), {"x": counts}, seed=1, progress=False
+    )
+    (draws,) = found.draws.values()
+    assert abs(draws.mean() - counts.mean()) < 0.02
+    sd = (counts.mean() / 400) ** 0.5
+    assert draws.std() == pytest.approx(sd, rel=0.1)
+    with pytest.raises(dpmcmc.InputError, match="epsilon"):
+        sample(dpmcmc.models.poisson(20.0), {"x": counts}, delta=1e-5)

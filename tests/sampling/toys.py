@@ -96,10 +96,14 @@ class Toy:
         return self.objects
 
 
+class Draws(Toy):
+    """Stands for a chain, whose parts are of use without what comes after."""
+
+
 def collect(context: Context, so_far: SoFar, statement: Statement) -> Posterior:
-    """A posterior whose draws are the numbers of the parts of the last stage."""
+    """A posterior whose draws are the numbers of the parts of the stage "two"."""
     del context
-    numbers = [float(part.arrays["number"]) for part in list(so_far.values())[-1]]
+    numbers = [float(part.arrays["number"]) for part in so_far.get("two", ())]
     draws = {"theta": np.array([numbers])}
     none = {"theta": np.zeros((1, 0))}
     accepted = np.ones((1, len(numbers)), bool)

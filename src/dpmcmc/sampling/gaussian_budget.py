@@ -12,10 +12,17 @@ from typing import NamedTuple
 
 from dpmcmc.accounting import BarkerBit, GaussianRelease, largest
 from dpmcmc.errors import InputError
+from dpmcmc.private import Grid
 from dpmcmc.sampling.plan import Request
 from dpmcmc.sampling.stages import Events
 
-__all__ = ["Split", "split_budget"]
+__all__ = ["Split", "split_budget", "split_or_open"]
+
+_NO_NOISE = 1e4
+"""The μ of a release without a budget, which is not private: hardly any noise."""
+
+_NO_CLIP = 1e-9
+"""The clip of a grid on which nothing is decided."""
 
 
 class Split(NamedTuple):
@@ -78,3 +85,26 @@ def split_budget(
         return {GaussianRelease(release): 1, decision: decisions}
 
     return split(largest(events_of, request.epsilon, request.delta))
+
+
+def split_or_open(
+    request: Request, records: int, decisions: int, fraction: float, tempering: float
+) -> tuple[Split, Grid]:
+    """Split a budget; a run that is not private and has none has no noise and no clip.
+
+    Parameters
+    ----------
+    request, records, decisions, fraction
+        As in `split_budget`.
+    tempering
+        The power of the likelihood, by which ratios are scaled.
+
+    Returns
+    -------
+    tuple
+        What the budget buys, and the grid on which decisions are made.
+    """
+    if request.epsilon is None and not request.is_private:
+        return Split(_NO_NOISE, 0.0), Grid.unclipped(records, tempering)
+    split = split_budget(request, records, decisions, fraction)
+    return split, Grid(split.clip or _NO_CLIP, scale=tempering)

@@ -33,7 +33,7 @@ from dpmcmc.sampling.chain import (
     repeated,
 )
 from dpmcmc.sampling.draws import collect_draws
-from dpmcmc.sampling.gaussian_budget import split_budget
+from dpmcmc.sampling.gaussian_budget import split_or_open
 from dpmcmc.sampling.plan import Plan, Request, make_plan
 from dpmcmc.sampling.problem import Problem
 from dpmcmc.sampling.released_sum import ReleasedSum
@@ -84,19 +84,20 @@ class SufficientStatistics:
         if steps is None:
             steps = _STEPS if is_exact else max(1, _DECISIONS // chains)
         decisions = 0 if is_exact else chains * steps
-        split = split_budget(request, problem.size, decisions, _FOR_DECISIONS)
-        stage = _Sum(statistics, split.release, problem.size)
         tempering = tempered / problem.size
-        test = _READS_NOTHING
+        split, grid = split_or_open(
+            request, problem.size, decisions, _FOR_DECISIONS, tempering
+        )
+        stage = _Sum(statistics, split.release, problem.size)
+        test = _READS_NOTHING if is_exact else FullData(grid)
         decision: BarkerBit | None = None
         sentence = "Decided on the released sum alone"
         if not is_exact:
-            test = FullData(Grid(split.clip, scale=tempering))
-            decision = BarkerBit(clip=split.clip, records=problem.size)
+            decision = BarkerBit(clip=grid.clip, records=problem.size)
+            clipped = f"clipped to ±{split.clip:g}" if split.clip else "with no clip"
             sentence = (
                 "decided on all records, with each record's log-likelihood ratio, less "
-                f"what its statistics say of it, clipped to ±{split.clip:g}, by "
-                "Barker's exact test"
+                f"what its statistics say of it, {clipped}, by Barker's exact test"
             )
         lengths = chain_lengths(chains, steps, request.warmup, test)
         if self.proposal is not None:  # refuse it now, before the sum is released
