@@ -37,7 +37,7 @@ def affordable_steps(
     """
     if request.steps is not None:
         return request.steps
-    if request.epsilon is None or not request.is_private:
+    if request.epsilon is None:
         raise InputError(
             "neither epsilon nor steps was given. Give epsilon, to have as many steps "
             "as it buys, or steps, to read the ε that they cost."

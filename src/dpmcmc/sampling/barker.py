@@ -205,7 +205,7 @@ def _settled_clip(
     chains: int,
 ) -> float | None:
     """The clip that was given or can be found; None if none is needed."""
-    if method.clip is not None or not request.is_private:
+    if method.clip is not None or request.is_open:
         return method.clip
     if type(method.clipping) is PlainClipping:
         clip = _lipschitz_clip(problem, method.proposal, tempered / problem.size)
@@ -231,7 +231,7 @@ def _lipschitz_clip(
 
 
 def _grid(clip: float | None, records: int, tempered: float, is_private: bool) -> Grid:
-    if clip is None and not is_private:
+    if clip is None:
         return Grid.unclipped(records, tempered / records)
     advice = "Choose the largest ratio that a record may have in a step."
     most = _MOST_PRIVATE_CLIP if is_private else _MOST_CLIP

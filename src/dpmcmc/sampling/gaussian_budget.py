@@ -104,7 +104,7 @@ def split_or_open(
     tuple
         What the budget buys, and the grid on which decisions are made.
     """
-    if request.epsilon is None and not request.is_private:
+    if request.is_open:
         return Split(_NO_NOISE, 0.0), Grid.unclipped(records, tempering)
     split = split_budget(request, records, decisions, fraction)
     return split, Grid(split.clip or _NO_CLIP, scale=tempering)

@@ -162,17 +162,19 @@ def sample_not_private(
     """Draw from a posterior with no privacy: for simulated or public records.
 
     The stages are those of `sample`, the same code on the same arithmetic; but a seed
-    makes them repeatable, and no clip need be set. What it returns says that it is not
-    private wherever it is shown.
+    makes them repeatable. What it returns says that it is not private wherever it is
+    shown.
 
     Parameters
     ----------
     epsilon, delta
-        What the noise of a method that adds some is measured by.
+        The budget by which clip, steps and noise are chosen, as in `sample`. Unless ε
+        is given, nothing is clipped but by a method's own clip, and there is hardly
+        any noise.
     seed
         Makes the run repeatable; fresh randomness is used if it is None.
     model, records, method, steps, chains, warmup, start, precision, devices, progress
-        As in `sample`; a method without a clip leaves ratios as they are.
+        As in `sample`.
     """
     problem = make_problem(
         model, records, start=start, precision=precision, devices=devices
