@@ -14,10 +14,6 @@ SHAPES: dict[str, tuple[int, ...]] = {
     "group.scale": (2,),
     "weights": (2, 3),
 }
-    "mean": (),
-    "group.scale": (2,),
-    "weights": (2, 3),
-}
 
 
 def shaped(
