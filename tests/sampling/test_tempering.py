@@ -77,8 +77,7 @@ def closed_form(tempered: float) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize(
-    ("name", "tempered"),
-    [(name, tempered) for name in METHODS for tempered in (100, 1000)][:-1],
+    ("name", "tempered"), [("barker", 1000), *((name, 100) for name in METHODS)]
 )
 def test_draws_match_the_tempered_posterior(name: str, tempered: int) -> None:
     mean, sd = closed_form(tempered)
@@ -88,7 +87,7 @@ def test_draws_match_the_tempered_posterior(name: str, tempered: int) -> None:
     posterior = dpmcmc.sample_not_private(
         NORMAL,
         RECORDS,
-        steps=2500 if few else {100: 10_000, 1000: 40_000}[tempered],
+        steps=2500 if few else 10_000,
         warmup=200,
         chains=16 if few else 8,
         method=replace(METHODS[name], tempering=tempered, proposal=walk),
