@@ -12,7 +12,6 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 import pytest
-
 from runs import with_barker
 
 import dpmcmc
