@@ -12,17 +12,14 @@ from typing import NamedTuple
 
 from dpmcmc.accounting import BarkerBit, GaussianRelease, largest
 from dpmcmc.errors import InputError
-from dpmcmc.private import Grid
 from dpmcmc.sampling.plan import Request
 from dpmcmc.sampling.stages import Events
 
-__all__ = ["Split", "split_budget", "split_or_open"]
+__all__ = ["Split", "split_budget"]
+
 
 _NO_NOISE = 1e4
-"""The μ of a release without a budget, which is not private: hardly any noise."""
-
-_NO_CLIP = 1e-9
-"""The clip of a grid on which nothing is decided."""
+"""The μ of releases without a budget, which are not private: noise is negligible."""
 
 
 class Split(NamedTuple):
@@ -33,7 +30,7 @@ class Split(NamedTuple):
     release
         The μ of all releases with noise together.
     clip
-        The clip of a decision; 0 if there are none.
+        The clip of a decision; 0 if there are none, or there is no budget.
     """
 
     release: float
@@ -48,7 +45,8 @@ def split_budget(
     Parameters
     ----------
     request
-        The budget.
+        The budget; a run that is not private may have none, and then has hardly any
+        noise, and no clip.
     records
         The number of records.
     decisions
@@ -59,13 +57,15 @@ def split_budget(
     Raises
     ------
     InputError
-        If no ε was given.
+        If no ε was given for a private run.
 
     Guarantee
     ---------
-    ``GaussianRelease(release)`` composed with ``decisions`` decisions on all records
-    with the clip are (ε, δ)-differentially private.
+    Where ε was given, ``GaussianRelease(release)`` composed with ``decisions``
+    decisions on all records with the clip are (ε, δ)-differentially private.
     """
+    if request.is_open:
+        return Split(_NO_NOISE, 0.0)
     if request.epsilon is None:
         raise InputError(
             "this method needs epsilon: its noise is chosen by it. Give epsilon and "
@@ -85,26 +85,3 @@ def split_budget(
         return {GaussianRelease(release): 1, decision: decisions}
 
     return split(largest(events_of, request.epsilon, request.delta))
-
-
-def split_or_open(
-    request: Request, records: int, decisions: int, fraction: float, tempering: float
-) -> tuple[Split, Grid]:
-    """Split a budget; a run that is not private and has none has no noise and no clip.
-
-    Parameters
-    ----------
-    request, records, decisions, fraction
-        As in `split_budget`.
-    tempering
-        The power of the likelihood, by which ratios are scaled.
-
-    Returns
-    -------
-    tuple
-        What the budget buys, and the grid on which decisions are made.
-    """
-    if request.is_open:
-        return Split(_NO_NOISE, 0.0), Grid.unclipped(records, tempering)
-    split = split_budget(request, records, decisions, fraction)
-    return split, Grid(split.clip or _NO_CLIP, scale=tempering)

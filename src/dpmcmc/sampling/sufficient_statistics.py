@@ -33,7 +33,7 @@ from dpmcmc.sampling.chain import (
     repeated,
 )
 from dpmcmc.sampling.draws import collect_draws
-from dpmcmc.sampling.gaussian_budget import split_or_open
+from dpmcmc.sampling.gaussian_budget import split_budget
 from dpmcmc.sampling.plan import Plan, Request, make_plan
 from dpmcmc.sampling.problem import Problem
 from dpmcmc.sampling.released_sum import ReleasedSum
@@ -84,17 +84,20 @@ class SufficientStatistics:
         if steps is None:
             steps = _STEPS if is_exact else max(1, _DECISIONS // chains)
         decisions = 0 if is_exact else chains * steps
-        tempering = tempered / problem.size
-        split, grid = split_or_open(
-            request, problem.size, decisions, _FOR_DECISIONS, tempering
-        )
+        split = split_budget(request, problem.size, decisions, _FOR_DECISIONS)
         stage = _Sum(statistics, split.release, problem.size)
-        test = _READS_NOTHING if is_exact else FullData(grid)
+        tempering = tempered / problem.size
+        test = _READS_NOTHING
         decision: BarkerBit | None = None
         sentence = "Decided on the released sum alone"
         if not is_exact:
+            grid = Grid.unclipped(problem.size, tempering)
+            clipped = "not clipped"
+            if split.clip:
+                grid = Grid(split.clip, scale=tempering)
+                clipped = f"clipped to ±{split.clip:g}"
+            test = FullData(grid)
             decision = BarkerBit(clip=grid.clip, records=problem.size)
-            clipped = f"clipped to ±{split.clip:g}" if split.clip else "with no clip"
             sentence = (
                 "decided on all records, with each record's log-likelihood ratio, less "
                 f"what its statistics say of it, {clipped}, by Barker's exact test"

@@ -44,6 +44,9 @@ _TIGHT, _WIDEST = 2.0, 8.0
 where most is beyond the tight one."""
 
 _LEAST_BOUND = 1.2
+_AS_WIDE = 0.8
+"""The least bound, and how it compares to that of the rounds."""
+
 _WORTH = 1.25
 _FOR_EXCESS = 0.7
 """Of the excess, whose size is shrunk: less than its noise alone would ask for."""
@@ -130,7 +133,8 @@ def ask_last(
     nodes = nodes_of(responses)
     expected = 0.0 if nodes is None else _EXPECTED
     rest = 1 - for_hessian - expected
-    wide = tail.choose(noise / np.sqrt(rest) * place.noise_per_cut, _LEAST_BOUND)
+    least = max(_LEAST_BOUND, _AS_WIDE * arrival.least_bound)
+    wide = tail.choose(noise / np.sqrt(rest) * place.noise_per_cut, least)
     is_tight = nodes is not None and _WORTH * _TIGHT < wide < _WIDEST
     room = wide - _TIGHT if is_tight else wide
     for_excess = rest * (_FOR_EXCESS * room / wide if is_tight else 1.0)

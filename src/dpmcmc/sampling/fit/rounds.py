@@ -41,12 +41,23 @@ _PRECISION_AT_FIRST = 25.0
 """Of the first rounds: noise is so many times smaller than the gradient of one
 standard step, for coordinates that are each as long as their sd."""
 
+_COUNTS_AT_FIRST = 200.0
+"""And the noise of a count is at most a hundredth or two of the records."""
+
 _HISTOGRAMS = 0.30
 """A round's fraction for its histograms; the rest is for its sums."""
 
 _SQUARES = 0.08
 _LEAST_BOUND, _MOST_BOUND, _SQUARES_BOUND = 1.5, 50.0, 4.0
 """Bounds on gradients, in typical lengths; and on those whose squares are added."""
+
+_TOO_SMALL, _WIDEST_LEAST = 0.6, 12.0
+"""Whitened gradients of a right model have mean squares of 1; where they are smaller
+than this, the least bound is widened, up to the other."""
+
+_CAUTIOUS = 0.75
+"""Rounds choose bounds by this quantile of what they may cut: a bound that is too wide
+costs a round, one that is too narrow leads astray."""
 
 _GENEROUS = 4.0
 """Bounds where lengths were found to be much shorter than typical, in their own rms."""
@@ -73,6 +84,10 @@ class Arrival(NamedTuple):
         How many rounds there were.
     arrived
         Whether the last step was short, by a precise round.
+    spent
+        The fraction of the budget that is spent.
+    least_bound
+        The least bound on gradients, in typical lengths, that leaves none to hide.
     """
 
     place: Place
@@ -82,6 +97,7 @@ class Arrival(NamedTuple):
     rounds: int
     arrived: bool
     spent: float
+    least_bound: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,16 +157,17 @@ def newton_rounds(place: Place, budget: float, unravel: Unravel) -> Asking[Arriv
     """
     setting = place.setting
     size, records = setting.size, setting.records
-    needed = (_PRECISION_AT_FIRST * size / (budget * records)) ** 2
-    fraction = float(np.clip(needed, _LEAST, _MOST))
+    needed = max(_PRECISION_AT_FIRST * size, _COUNTS_AT_FIRST) / (budget * records)
+    fraction = float(np.clip(needed**2, _LEAST, _MOST))
     steady = np.sqrt(_STEADY / np.sqrt(records))
-    spent, radius, least_hessian = _SCALES, 1.0, 1.0
+    spent, radius = _SCALES, 1.0
+    least_bound, least_hessian = _LEAST_BOUND, 1.0
     known, moved, is_flat = np.inf, np.inf, True
     last: _Step | None = None
     arrived = False
     rounds = 0
     while True:
-        look = yield from _ask(place, fraction, least_hessian, unravel)
+        look = yield from _ask(place, fraction, least_bound, least_hessian, unravel)
         spent += fraction
         rounds += 1
         lowest = np.linalg.eigvalsh(look.curvature)[0]
@@ -183,9 +200,17 @@ def newton_rounds(place: Place, budget: float, unravel: Unravel) -> Asking[Arriv
         moved, last = step.fraction * step.length, step
         turn = np.linalg.solve(step.place.whitening, place.whitening)
         known = min(known * np.linalg.norm(turn, 2) ** 2, 1.0)
+        is_cut = float(np.mean(place.squares)) < _TOO_SMALL and moved < 1
+        if is_cut and least_bound < _WIDEST_LEAST:
+            # Rare long gradients hide in the noise of histograms; what they leave out
+            # of the mean squares gives them away.
+            least_bound = min(2 * least_bound, _WIDEST_LEAST)
+            continue_wider = True
+        else:
+            continue_wider = False
         is_short = step.length <= max(steady, 2 * step.precision)
         if step.fraction == 1 and is_short and step.precision < 1:
-            if fraction >= 0.99 * _CLOSE and not is_flat:
+            if fraction >= 0.99 * _CLOSE and not is_flat and not continue_wider:
                 arrived = True
                 break
             fraction = min(6 * fraction, _CLOSE)
@@ -203,11 +228,16 @@ def newton_rounds(place: Place, budget: float, unravel: Unravel) -> Asking[Arriv
         rounds,
         arrived,
         spent,
+        least_bound,
     )
 
 
 def _ask(
-    place: Place, fraction: float, least_hessian: float, unravel: Unravel
+    place: Place,
+    fraction: float,
+    least_bound: float,
+    least_hessian: float,
+    unravel: Unravel,
 ) -> Asking[_Look]:
     """One round: histograms, bounds, sums."""
     size, records = place.setting.size, place.setting.records
@@ -221,11 +251,14 @@ def _ask(
     # both have one budget.
     noise = answer.noise * np.sqrt(_HISTOGRAMS / (1 - _HISTOGRAMS))
     # A place that was reached by a long step may have much shorter gradients.
-    least = min(_LEAST_BOUND, _GENEROUS * tail.root_mean_square())
-    bound = tail.choose(noise / parts[0] * place.noise_per_cut, least)
+    usual = tail.root_mean_square(_CAUTIOUS)
+    least = least_bound
+    if least == _LEAST_BOUND:
+        least = min(least, _GENEROUS * usual)
+    bound = tail.choose(noise / parts[0] * place.noise_per_cut, least, _CAUTIOUS)
     bound = min(bound, _MOST_BOUND)
     most = hessian_tail.choose(noise / parts[2] * np.sqrt(2 * size), least_hessian)
-    narrow = min(bound, _SQUARES_BOUND)
+    narrow = min(bound, max(_SQUARES_BOUND, least_bound))
     typical, metric = place.typical, place.metric
     total, noise = yield Ask(
         RoundAnswer(unravel),
@@ -237,8 +270,8 @@ def _ask(
     units = metric * bound * typical / parts[0] / records
     squares_units = (metric * narrow * typical) ** 2 / parts[1] / records
     hessian_units = most * size / parts[2] / records
-    shortest = min(tail.root_mean_square(), 1.0) ** 2
-    floor = np.maximum(noise * squares_units, 0.05 * shortest * place.squares)
+    floor = 0.05 * min(usual, 1.0) ** 2 * place.squares
+    floor = np.maximum(noise * squares_units, floor)
     clipped = hessian_tail.cut(most) * size / records / np.sqrt(2 * size)
     return _Look(
         gradient=total[:size] * units + place.prior[0],
