@@ -16,8 +16,9 @@ RECORDS = 100_000
 
 
 def histogram(rate: float, sd: float = 0.0, seed: int = 0) -> Counts:
-    """Counts that fall by a constant factor from bin to bin, with noise."""
-    counts = 20_000 * rate ** np.arange(BINS, dtype=float)
+    """Counts that fall by a constant factor from length 1 on, with noise."""
+    beyond = np.arange(BINS) - np.searchsorted(EDGES, 1.0)
+    counts = 20_000 * rate ** np.maximum(beyond, 0.0)
     noise = np.random.default_rng(seed).normal(0, sd, BINS)
     return Counts(counts + noise, max(sd, 1e-3))
 
@@ -98,12 +99,23 @@ def test_with_little_noise_what_is_cut_is_known(rate: float, bound: float) -> No
 def test_a_few_records_far_out_are_found_in_the_noise_of_none() -> None:
     """Five hundred records in one far bin, with noise of sd 20."""
     observed = histogram(0.2, sd=20.0)
+    place = int(np.searchsorted(EDGES, 100.0))
     far = observed.values.copy()
-    far[20] += 500
+    far[place] += 500
     near_tail, far_tail = Tail([observed], RECORDS), Tail([Counts(far, 20.0)], RECORDS)
-    length = MIDDLES[19]
+    length = MIDDLES[place - 1]
     assert far_tail.cut(5.0) == pytest.approx(500 * (length - 5), rel=0.5)
     assert near_tail.cut(5.0) < 0.2 * far_tail.cut(5.0)
+
+
+@pytest.mark.parametrize("rate", [0.4, 0.6])
+def test_the_root_mean_square_is_that_of_all_lengths(rate: float) -> None:
+    observed = histogram(rate)
+    lengths = np.concatenate([[EDGES[0] / 2], MIDDLES])
+    records = int(observed.values.sum())
+    expected = np.sqrt(observed.values @ lengths**2 / records)
+    found = Tail([observed], records).root_mean_square()
+    assert found == pytest.approx(expected, rel=0.2)
 
 
 # Order.
