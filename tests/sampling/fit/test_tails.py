@@ -18,7 +18,7 @@ RECORDS = 100_000
 def histogram(rate: float, sd: float = 0.0, seed: int = 0) -> Counts:
     """Counts that fall by a constant factor from length 1 on, with noise."""
     beyond = np.arange(BINS) - np.searchsorted(EDGES, 1.0)
-    counts = 20_000 * rate ** np.maximum(beyond, 0.0)
+    counts = np.round(20_000 * rate ** np.maximum(beyond, 0.0))
     noise = np.random.default_rng(seed).normal(0, sd, BINS)
     return Counts(counts + noise, max(sd, 1e-3))
 
@@ -108,7 +108,7 @@ def test_a_few_records_far_out_are_found_in_the_noise_of_none() -> None:
     assert near_tail.cut(5.0) < 0.2 * far_tail.cut(5.0)
 
 
-@pytest.mark.parametrize("rate", [0.4, 0.6])
+@pytest.mark.parametrize("rate", [0.3, 0.4])
 def test_the_root_mean_square_is_that_of_all_lengths(rate: float) -> None:
     observed = histogram(rate)
     lengths = np.concatenate([[EDGES[0] / 2], MIDDLES])

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpmcmc.model.responses import nodes_of
+from dpmcmc.model.responses import Responses, nodes_of
 from dpmcmc.sampling.fit.asking import Ask, Asking
 from dpmcmc.sampling.fit.excess import Excess, shrunken
 from dpmcmc.sampling.fit.geometry import denoised
@@ -103,7 +103,7 @@ class Quadratic:
 
 
 def ask_last(
-    arrival: Arrival, left: float, responses: object, unravel: Unravel
+    arrival: Arrival, left: float, responses: Responses | None, unravel: Unravel
 ) -> Asking[Quadratic]:
     """Ask for lengths, then for all sums at once, with all that is left.
 

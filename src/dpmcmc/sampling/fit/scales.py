@@ -81,7 +81,7 @@ def find_scales(
 def _visible_sums(counts: np.ndarray, noise: float) -> tuple[float, float]:
     """Sums of numbers and of their squares, over bins that stand out of the noise.
 
-    Bins are joined, first the highest groups, so that a spread-out distribution is seen.
+    Bins are joined, the highest groups first, so that what is spread out is seen.
     """
     places = CurvatureBins.powers() * _ABOVE_POWER
     free, first, second = counts.astype(float), 0.0, 0.0
