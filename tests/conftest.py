@@ -6,12 +6,15 @@ import hashlib
 import os
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 
 import jax
 import numpy as np
 import pytest
 from hypothesis import settings
 from jax.scipy import stats
+from terminals import Terminal
+from tqdm.auto import tqdm
 
 import dpmcmc
 
@@ -60,6 +63,14 @@ def model() -> dpmcmc.Model:
 def records() -> np.ndarray:
     """A hundred simulated records for `model`."""
     return np.random.default_rng(1).normal(0.3, 1.0, size=100)
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """A terminal on which progress bars are shown."""
+    shows = Terminal()
+    monkeypatch.setattr("dpmcmc.progress.tqdm", partial(tqdm, file=shows))
+    return shows
 
 
 @pytest.fixture(scope="module", autouse=True)

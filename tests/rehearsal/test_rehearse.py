@@ -1,21 +1,37 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""Rehearsals: simulated records, the same private run, and honest numbers about it."""
+"""Rehearsals: simulated records, the same stages, and honest numbers about them."""
 
 import math
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import strategies as some
 from scipy import stats
+from terminals import Terminal
+from tqdm.auto import tqdm
 
-from dpmcmc import InputError, Model, RandomWalk, models, rehearse
+from dpmcmc import (
+    Barker,
+    InputError,
+    Model,
+    Posterior,
+    RandomWalk,
+    SufficientStatistics,
+    models,
+    rehearse,
+)
+from dpmcmc.accounting import BarkerBit, most_steps
 from dpmcmc.influence.choices import Shrinking
-from dpmcmc.rehearsal import Rehearsal, Trial, simulate_records
+from dpmcmc.rehearsal import rehearse as module
+from dpmcmc.rehearsal.rehearse import Rehearsal, Trial
+from dpmcmc.rehearsal.simulate import simulate_records
 
 NORMAL = Model(
     lambda theta, record: -0.5 * (record["x"] - theta) ** 2,
@@ -23,150 +39,187 @@ NORMAL = Model(
     0.3,
     simulate=lambda theta, key, record: {"x": theta + jax.random.normal(key)},
 )
+WALK = RandomWalk(0.1)
+WIDE = Barker(clip=0.1, proposal=WALK)
+NARROW = Barker(clip=0.02, proposal=WALK)
+BUDGET: dict[str, Any] = {"epsilon": 4.0, "delta": 1e-2, "progress": False}
 
-WIDE = {"steps": 100, "clip": 0.4, "proposal": RandomWalk(0.1)}
-NARROW = {"steps": 100, "clip": 0.005, "proposal": RandomWalk(0.1)}
+
+class Tried(NamedTuple):
+    """A rehearsal, what each run returned, and the bar that it showed."""
+
+    rehearsal: Rehearsal
+    made: list[Posterior]
+    terminal: Terminal
+
+
+def tried(model: Model, records: Any, **settings: Any) -> Tried:
+    made: list[Posterior] = []
+    run, terminal = module.sample_not_private, Terminal()
+
+    def spy(*arguments: Any, **settings: Any) -> Posterior:
+        made.append(run(*arguments, **settings))
+        return made[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "sample_not_private", spy)
+        patch.setattr(module, "_REFERENCE_STEPS", 1000)
+        patch.setattr("dpmcmc.progress.tqdm", partial(tqdm, file=terminal))
+        found = rehearse(model, records, **{**BUDGET, "progress": True, **settings})
+    return Tried(found, made, terminal)
 
 
 @pytest.fixture(scope="module")
-def rehearsal() -> Rehearsal:
-    return rehearse(
-        NORMAL,
-        records=500,
-        delta=1e-2,
-        ways={"wide": WIDE, "narrow": NARROW},
-        theta=1.0,
-        reference_steps=2000,
-        progress=False,
-    )
+def barker() -> Tried:
+    return tried(NORMAL, 500, methods={"wide": WIDE, "narrow": NARROW}, at=0.5, runs=2)
 
 
-def test_each_way_is_tried_on_the_same_records(rehearsal: Rehearsal) -> None:
-    assert [trial.name for trial in rehearsal.trials] == ["wide", "narrow"]
+@pytest.fixture(scope="module")
+def rehearsal(barker: Tried) -> Rehearsal:
+    return barker.rehearsal
+
+
+def test_each_method_is_tried_on_the_same_records(rehearsal: Rehearsal) -> None:
+    names = [trial.method for trial in rehearsal.trials]
+    assert names == ["wide", "wide", "narrow", "narrow"]
+    assert len(rehearsal.of("narrow")) == 2
     assert rehearsal.records == 500
     assert not rehearsal.reference.statement.is_private
     # the reference is the posterior of the simulated records: mean within 5 errors
-    table = simulate_records(NORMAL, 1.0, 500, None, 0)
+    table = simulate_records(NORMAL, 0.5, 500, None, 0)
     centre = table["x"].sum() / 501
     off = (rehearsal.reference.draws["theta"].mean() - centre) * 501**0.5
-    assert abs(off) < 5 / 100**0.5
+    ess = rehearsal.reference.summary()["ess_bulk"].iloc[0]
+    assert abs(off) < 5 / ess**0.5
 
 
-def test_a_trial_says_what_a_real_run_may_not(rehearsal: Rehearsal) -> None:
-    wide, narrow = rehearsal.trials
-    assert wide.clipped is not None
-    assert narrow.clipped is not None
-    assert wide.clipped < 0.01
-    assert narrow.clipped > 0.5
-    assert wide.epsilon > narrow.epsilon
-    assert wide.steps == narrow.steps == 100
-    assert 0 < wide.accepted < 1
-    assert wide.off.shape == wide.sd_ratio.shape == (1,)
+def test_noise_differs_from_run_to_run(rehearsal: Rehearsal) -> None:
+    one, two = rehearsal.of("wide")
+    assert one.error[0] != two.error[0]
+
+
+def test_a_clip_in_effect_is_seen_by_its_width(rehearsal: Rehearsal) -> None:
+    """A ratio has an sd of about 0.1 in a step: a clip of a fifth cuts most of them."""
+    assert all(0.5 < trial.width[0] < 1.7 for trial in rehearsal.of("wide"))
+    assert all(trial.width[0] > 2 for trial in rehearsal.of("narrow"))
+    for trial in rehearsal.trials:
+        assert trial.error.shape == trial.width.shape == (1,)
+        assert 0 < trial.accepted < 1
+        assert trial.rms_error == abs(trial.error[0])
 
 
 def test_the_table_lines_up(rehearsal: Rehearsal) -> None:
     lines = str(rehearsal).splitlines()
-    assert "500 simulated records; no privacy was spent" in lines[0]
+    assert "500 simulated records" in lines[0]
     rows = lines[2:5]
     assert len({len(row) for row in rows}) == 1
-    assert rows[0].split() == [
-        "steps",
-        "ε",
-        "off",
-        "sd",
-        "ratio",
-        "ess",
-        "accepted",
-        "clipped",
-    ]
+    assert [row.split()[0] for row in rows[1:]] == ["wide", "narrow"]
+    assert max(map(len, lines)) <= 88
+    assert str(rehearsal) in rehearsal._repr_html_()
 
 
-WILD = st.floats(0, 1e300) | st.sampled_from([math.nan, math.inf])
+def test_a_method_has_what_the_budget_buys(barker: Tried) -> None:
+    """Steps, or the widest clip: those that `sample` would have had."""
+    steps = [run.statement.stages[-1].numbers["steps"] for run in barker.made[1:]]
+    wide, narrow = (
+        most_steps(BarkerBit(method.clip, 500), 4.0, 1e-2) for method in (WIDE, NARROW)
+    )
+    assert steps == [wide, wide, narrow, narrow]
+
+
+def test_the_bar_counts_runs(barker: Tried) -> None:
+    assert barker.terminal.labels == ["Rehearsing"]
+    assert "5/5" in barker.terminal.shown
+    assert "steps" not in barker.terminal.shown
+
+
+# A method with stages, one of whose runs is of no use.
+
+
+class Objects:
+    """A stage with an objection to whatever comes after."""
+
+    def __init__(self, stage: Any) -> None:
+        self._stage = stage
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stage, name)
+
+    def objection(self, *_: Any) -> str:
+        return "too noisy"
+
+
+@dataclass(frozen=True)
+class Objecting(SufficientStatistics):
+    """Releases a sum that it then finds of no use."""
+
+    def plan(self, problem: Any, request: Any) -> Any:
+        plan = super().plan(problem, request)
+        first, chain = plan.stages
+        return replace(plan, stages=(Objects(first), chain))
+
+
+def counted() -> Tried:
+    """Records are given, for their number and shapes: values are not even numbers."""
+    values = {"x": np.full(300, math.nan)}
+    methods = {"sum": SufficientStatistics(), "bad": Objecting()}
+    return tried(models.poisson(20.0), values, methods=methods, runs=1, steps=50)
+
+
+@pytest.fixture(scope="module")
+def by_sum() -> Rehearsal:
+    return counted().rehearsal
+
+
+def test_records_may_be_given_for_their_number_and_shapes(by_sum: Rehearsal) -> None:
+    assert by_sum.records == 300
+    (trial,) = by_sum.of("sum")
+    assert np.isfinite(trial.error).all()
+    assert trial.width[0] > 0.8
+
+
+def test_a_run_that_stops_as_not_usable_is_a_row(by_sum: Rehearsal) -> None:
+    (trial,) = by_sum.of("bad")
+    assert np.isinf(trial.rms_error)
+    assert "too noisy" in trial.verdict
+    assert "0 of 1" in str(by_sum)
+
+
+def test_a_rehearsal_can_be_made_again(by_sum: Rehearsal) -> None:
+    again = counted().rehearsal
+    np.testing.assert_array_equal(again.trials[0].error, by_sum.trials[0].error)
+
+
+# The table, whatever methods are called and whatever came of them.
+
+WILD = some.floats(0, 1e9) | some.sampled_from([math.nan, math.inf])
 
 
 @given(
-    st.lists(
-        st.builds(
+    some.lists(
+        some.builds(
             Trial,
-            name=st.text(max_size=200),
-            steps=st.integers(1, 10**12),
-            epsilon=st.floats(0, 1e300),
-            off=st.lists(WILD, min_size=1, max_size=3).map(np.array),
-            sd_ratio=st.lists(WILD, min_size=1, max_size=3).map(np.array),
-            ess=st.floats(0, 1e12) | st.just(math.nan),
-            accepted=st.floats(0, 1),
-            clipped=st.none() | st.floats(0, 1),
+            method=some.text(max_size=200),
+            error=some.lists(WILD, min_size=1, max_size=3).map(np.array),
+            width=some.lists(WILD, min_size=1, max_size=3).map(np.array),
+            ess=some.floats(0, 1e6),
+            accepted=some.floats(0, 1),
+            verdict=some.sampled_from(["", "usable", "not usable: noise"]),
         ),
         min_size=1,
         max_size=4,
-    ),
-    st.none() | st.floats(1, 1e12),
+    )
 )
-def test_no_line_is_too_wide(trials: list[Trial], tempering: float | None) -> None:
-    """Whatever ways are called, and whatever came of them."""
+def test_no_line_is_too_wide(trials: list[Trial]) -> None:
     nothing: Any = None
-    text = str(Rehearsal(10**12, tuple(trials), nothing, tempering))
-    lines = text.split("\n")
-    assert max(map(len, lines)) <= 88
-    shown = "".join("".join(lines).split())
-    for trial in trials:
-        assert f"{trial.accepted:.0%}" in shown
+    text = str(Rehearsal(10**12, 1.0, 1e-6, tuple(trials), nothing))
+    assert max(map(len, text.split("\n"))) <= 88
 
 
-def test_a_long_name_is_broken_and_none_is_lost() -> None:
-    long = "a walk whose clip was chosen by what the survey of the year before had said"
-    one = np.ones(1)
-    trials = tuple(
-        Trial(name, 1000, 1.0, one, one, 9.0, 0.2, None) for name in ("short", long)
-    )
-    lines = str(Rehearsal(10, trials, None)).splitlines()[2:-2]  # type: ignore[arg-type]
-    assert len(lines) > 3
-    assert " ".join(line.partition("  ")[0] for line in lines[2:]) == long
-    assert {len(line) for line in lines[:3]} == {max(map(len, lines))}
+# Simulated records.
 
 
-def test_the_best_way_has_the_smallest_median_error() -> None:
-    def trial(name: str, off: float) -> Trial:
-        one = np.ones(1)
-        return Trial(name, 1, 1.0, off * one, one, 100.0, 0.2, None)
-
-    trials = (trial("a", 0.1), trial("a", 9.0), trial("a", 8.0), trial("b", 2.0))
-    assert Rehearsal(10, trials, None).best == "b"  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("off", "ratio", "is_usable"),
-    [(0.4, 1.1, True), (0.6, 1.0, False), (0.1, 1.3, False), (0.1, 0.7, False)],
-)
-def test_what_is_usable(off: float, ratio: float, is_usable: bool) -> None:
-    trial = Trial("a", 1, 1.0, np.array([off]), np.array([ratio]), 100.0, 0.2, None)
-    assert trial.is_usable == is_usable
-
-
-def test_a_way_may_be_made_of_the_start() -> None:
-    seen = []
-
-    def way(start: Any) -> dict[str, Any]:
-        seen.append(float(start))
-        return WIDE
-
-    rehearse(
-        NORMAL,
-        records=100,
-        delta=1e-2,
-        ways={"way": way},
-        theta=0.7,
-        repeats=2,
-        reference_steps=200,
-        progress=False,
-    )
-    assert seen == [0.7, 0.7]
-
-
-# Simulated records
-
-
-def test_simulated_records_have_the_law_of_the_model() -> None:
+def test_simulated_records_have_the_distribution_of_the_model() -> None:
     """False-alarm rate 10⁻⁶, at a fixed seed."""
     table = simulate_records(NORMAL, 2.0, 20_000, None, 3)
     assert stats.kstest(table["x"] - 2.0, "norm").pvalue > 1e-6
@@ -191,32 +244,36 @@ def test_covariates_come_from_a_public_sample_or_a_function() -> None:
     assert len(np.unique(table["x"])) > 900
 
 
-# Refusals
+# Refusals.
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
         ({"model": Model(NORMAL.log_likelihood, NORMAL.log_prior, 0.0)}, "simulator"),
-        ({"ways": {}}, "no way to rehearse"),
+        ({"methods": {}}, "methods"),
+        ({"methods": {"a": "barker"}}, "method is a str"),
+        ({"methods": {"a": Barker(clip=0.1)}}, "proposal"),
         ({"records": 0}, "records is 0"),
-        ({"repeats": 0}, "repeats is 0"),
+        ({"records": True}, "records"),
+        ({"runs": 0}, "runs is 0"),
+        ({"epsilon": -1.0}, "epsilon is -1.0"),
+        ({"model": models.logistic_regression(2, norm=5.0)}, "covariates"),
         (
-            {"model": models.logistic_regression(2, norm=5.0), "theta": None},
-            "the simulator failed",
+            {"methods": {"a": Barker(clip=0.1, proposal=WALK, clipping=Shrinking())}},
+            "responses",
         ),
-        ({"ways": {"a": {**WIDE, "clipping": Shrinking()}}}, "responses"),
     ],
 )
 def test_what_cannot_be_rehearsed(change: dict[str, Any], words: str) -> None:
     settings = {
         "model": NORMAL,
         "records": 50,
-        "delta": 1e-2,
-        "ways": {"wide": WIDE},
-        "reference_steps": 50,
-        "progress": False,
+        "methods": {"wide": WIDE},
+        "runs": 1,
+        "steps": 20,
+        **BUDGET,
         **change,
     }
     with pytest.raises(InputError, match=words):
-        rehearse(settings.pop("model"), **settings)
+        rehearse(settings.pop("model"), settings.pop("records"), **settings)

@@ -13,6 +13,7 @@ import textwrap
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from decimal import ROUND_CEILING, Context, Decimal
+from numbers import Integral
 from typing import Literal
 
 __all__ = ["StageSummary", "Statement", "Verdict", "round_up"]
@@ -105,8 +106,8 @@ class Statement:
 
     @property
     def is_private(self) -> bool:
-        """Whether the result carries a guarantee."""
-        return not self.not_private_because
+        """Whether the result carries a guarantee; without a finite ε it has none."""
+        return not self.not_private_because and math.isfinite(self.epsilon)
 
     @property
     def is_tempered(self) -> bool:
@@ -133,7 +134,11 @@ class Statement:
         JSON has no infinity, so the ε of a result that is not private is null.
         """
         epsilon = self.epsilon if math.isfinite(self.epsilon) else None
-        return json.dumps({**asdict(self), "epsilon": epsilon}, allow_nan=False)
+        stages = [
+            {**vars(stage), "numbers": _to_json(stage.numbers)} for stage in self.stages
+        ]
+        fields = {**asdict(self), "epsilon": epsilon, "stages": stages}
+        return json.dumps(fields, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> "Statement":
@@ -141,7 +146,10 @@ class Statement:
         fields = json.loads(text)
         for name in ("not_private_because", "notes", "prepared"):
             fields[name] = tuple(fields[name])
-        fields["stages"] = tuple(StageSummary(**stage) for stage in fields["stages"])
+        fields["stages"] = tuple(
+            StageSummary(**{**stage, "numbers": _from_json(stage["numbers"])})
+            for stage in fields["stages"]
+        )
         if fields["verdict"] is not None:
             fields["verdict"] = Verdict(**fields["verdict"])
         if fields["epsilon"] is None:
@@ -172,8 +180,9 @@ class Statement:
         ]
 
     def _not_private_lines(self) -> list[str]:
+        reasons = self.not_private_because or ("no finite ε was proven",)
         return [
-            f"NOT PRIVATE: {'; '.join(self.not_private_because)}.",
+            f"NOT PRIVATE: {'; '.join(reasons)}.",
             "This result carries no privacy guarantee. Do not release it if the "
             f"{self.records:,} records are sensitive.",
             *self._stage_lines(),
@@ -196,6 +205,25 @@ class Statement:
                 "that the posterior is wider than that of all records."
             )
         return lines
+
+
+def _to_json(numbers: Mapping[str, float]) -> dict[str, int | float | str]:
+    """Numbers as JSON has them; those that it has not, as text."""
+    plain = {
+        name: int(value) if isinstance(value, Integral) else float(value)
+        for name, value in numbers.items()
+    }
+    return {
+        name: value if math.isfinite(value) else repr(value)
+        for name, value in plain.items()
+    }
+
+
+def _from_json(numbers: Mapping[str, float | str]) -> dict[str, float]:
+    return {
+        name: float(value) if isinstance(value, str) else value
+        for name, value in numbers.items()
+    }
 
 
 def round_up(value: float, digits: int = 4) -> str:

@@ -6,8 +6,10 @@ No record is read and no privacy spent. Real records are never quite like the mo
 that a rehearsal says what can be hoped for, not what will be.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -21,12 +23,13 @@ from dpmcmc.rehearsal.declared import covariates_for
 from dpmcmc.rehearsal.simulate import Covariates, simulate_records, without_preparation
 from dpmcmc.sampling.plan import Method
 from dpmcmc.sampling.problem import make_problem
-from dpmcmc.sampling.sample import sample_not_private
+from dpmcmc.sampling.sample import plan_run, sample_not_private
 
 __all__ = ["Rehearsal", "Trial", "rehearse"]
 
 _RUNS = 5
 _REFERENCE_STEPS = 2500
+_LARGE = 1000.0
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class Trial:
     @property
     def rms_error(self) -> float:
         """Root mean square over coordinates."""
-        return float(np.sqrt(np.mean(self.error**2)))
+        return math.hypot(*self.error) / math.sqrt(self.error.size)
 
 
 @dataclass(frozen=True)
@@ -163,8 +166,20 @@ def rehearse(
     """
     runs = require_count("runs", runs, "Five show a range.")
     tried = {"default": None} if methods is None else dict(methods)
-    made, simulated, caveat = _simulated(model, records, at, covariates, seed)
-    count = len(next(iter(_leaves(simulated))))
+    if not tried:
+        raise InputError(
+            "methods is empty. Give methods by name, or leave it out for the default."
+        )
+    made, count, simulated, caveat = _simulated(model, records, at, covariates, seed)
+    budget: dict[str, Any] = {
+        "epsilon": epsilon,
+        "delta": delta,
+        "steps": steps,
+        "chains": chains,
+    }
+    problem = make_problem(made, simulated, start=None, precision=None, devices=None)
+    for method in tried.values():  # refuse what cannot be run before anything is
+        plan_run(problem, method, **budget)
     with steps_bar(1 + runs * len(tried), "Rehearsing", progress, " runs") as done:
         reference = sample_not_private(
             made, simulated, steps=_REFERENCE_STEPS, seed=seed, progress=False
@@ -180,12 +195,9 @@ def rehearse(
                         simulated,
                         reference,
                         method=method,
-                        epsilon=epsilon,
-                        delta=delta,
-                        steps=steps,
-                        chains=chains,
                         seed=seed + 1 + number,
                         progress=False,
+                        **budget,
                     )
                 )
                 done(1)
@@ -194,15 +206,15 @@ def rehearse(
 
 def _simulated(
     model: Any, records: Any, at: Any, covariates: Covariates, seed: int
-) -> tuple[Model, Any, str]:
-    """The model of prepared records, simulated ones, and what differs from real."""
-    if isinstance(records, int):
+) -> tuple[Model, int, Any, str]:
+    """The model of prepared records; how many, simulated; what differs from real."""
+    if isinstance(records, Integral) and not isinstance(records, bool):
         if not isinstance(model, Model):
             raise InputError(
                 "records is a number, but this model needs the shape of its records. "
                 "Give the records themselves; only their number and shapes are read."
             )
-        count, made, one_record = records, model, None
+        count, made, one_record = int(records), model, None
     else:
         problem = make_problem(model, records, start=None, precision=None, devices=None)
         count, made, one_record = problem.size, problem.model, problem.one_record
@@ -211,7 +223,7 @@ def _simulated(
     if missing is not None:
         raise InputError(f"nothing can be rehearsed: {missing}.")
     simulated = simulate_records(made, theta, count, found, seed)
-    return without_preparation(made), simulated, caveat
+    return without_preparation(made), count, simulated, caveat
 
 
 def _trial(
@@ -247,12 +259,6 @@ def _moments(posterior: Posterior) -> tuple[np.ndarray, np.ndarray]:
     return together.mean(axis=0), together.std(axis=0)
 
 
-def _leaves(tree: Any) -> list[Any]:
-    import jax  # noqa: PLC0415 - slow to import
-
-    return jax.tree.leaves(tree)
-
-
 def _cells(name: str, trials: tuple[Trial, ...]) -> list[str]:
     errors = [trial.rms_error for trial in trials]
     widths = [float(np.median(trial.width)) for trial in trials]
@@ -268,5 +274,9 @@ def _cells(name: str, trials: tuple[Trial, ...]) -> list[str]:
 
 
 def _range(values: list[float]) -> str:
-    low, middle, high = np.min(values), np.median(values), np.max(values)
-    return f"{middle:.2f} ({low:.2f}–{high:.2f})"
+    low, middle, high = map(_short, (min(values), np.median(values), max(values)))
+    return f"{middle} ({low}–{high})"
+
+
+def _short(value: float) -> str:
+    return f"{value:.2f}" if value < _LARGE else f"{value:.1e}"

@@ -5,7 +5,7 @@
 from collections.abc import Callable
 
 from dpmcmc.accounting import Event, largest_clip, most_steps
-from dpmcmc.errors import InputError, require_count
+from dpmcmc.errors import InputError
 from dpmcmc.sampling.plan import Request
 
 __all__ = ["affordable_steps", "widest_clip"]
@@ -36,9 +36,7 @@ def affordable_steps(
         If neither ε nor steps were given, or the budget does not suffice.
     """
     if request.steps is not None:
-        return require_count(
-            "steps", request.steps, "Give the number of steps of each chain."
-        )
+        return request.steps
     if request.epsilon is None:
         raise InputError(
             "neither epsilon nor steps was given. Give epsilon, to have as many steps "
@@ -73,5 +71,5 @@ def widest_clip(
             "clip that fits the budget; or a model with a Lipschitz constant and a "
             "proposal of bounded moves."
         )
-    steps = require_count("steps", request.steps, "Give the steps of each chain.")
-    return largest_clip(decision_of, chains * steps, request.epsilon, request.delta)
+    decisions = chains * request.steps
+    return largest_clip(decision_of, decisions, request.epsilon, request.delta)

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import jax
-
 from dpmcmc.accounting import BarkerBit, Event, GaussianBarkerBit
 from dpmcmc.correction import Correction, correction_for
 from dpmcmc.errors import InputError, require_positive
@@ -34,9 +32,8 @@ from dpmcmc.private import (
     NormalMixture,
 )
 from dpmcmc.proposals import Proposal, reach_of
-from dpmcmc.proposals.fitting import fit_proposal
 from dpmcmc.sampling.affordable import affordable_steps, widest_clip
-from dpmcmc.sampling.chain import Chain, ChainSetup, chain_lengths
+from dpmcmc.sampling.chain import Chain, ChainSetup, chain_lengths, fitted
 from dpmcmc.sampling.draws import collect_draws
 from dpmcmc.sampling.plan import Plan, Request, make_plan
 from dpmcmc.sampling.problem import Problem
@@ -135,7 +132,7 @@ def _plan(
     decision = decision_of(grid.clip)
     steps = affordable_steps(request, decision, chains)
     lengths = chain_lengths(chains, steps, request.warmup, test)
-    fit_proposal(proposal, problem.initial, lengths.warmup)  # refuse it now, not later
+    fitted(proposal, problem, problem.initial, lengths.warmup)  # refuse it now
 
     def setup(context: Context, so_far: SoFar) -> ChainSetup:
         del so_far
@@ -208,8 +205,7 @@ def _settled_clip(
     chains: int,
 ) -> float | None:
     """The clip that was given or can be found; None if none is needed."""
-    is_free = not request.is_private and request.epsilon is None
-    if method.clip is not None or is_free:
+    if method.clip is not None or request.is_open:
         return method.clip
     if type(method.clipping) is PlainClipping:
         clip = _lipschitz_clip(problem, method.proposal, tempered / problem.size)
@@ -235,7 +231,7 @@ def _lipschitz_clip(
 
 
 def _grid(clip: float | None, records: int, tempered: float, is_private: bool) -> Grid:
-    if clip is None and not is_private:
+    if clip is None:
         return Grid.unclipped(records, tempered / records)
     advice = "Choose the largest ratio that a record may have in a step."
     most = _MOST_PRIVATE_CLIP if is_private else _MOST_CLIP
@@ -281,8 +277,7 @@ def _lipschitz_note(
 ) -> list[str]:
     """A remark where no ratio is clipped."""
     lipschitz = problem.model.lipschitz
-    first = jax.tree.map(lambda leaf: leaf, problem.initial)
-    reach = reach_of(proposal, first)
+    reach = reach_of(proposal, problem.initial)
     is_plain = type(method.clipping) is PlainClipping
     if not is_plain or lipschitz is None or not math.isfinite(reach):
         return []

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.accounting import Event
-from dpmcmc.errors import InputError, require_count
+from dpmcmc.errors import InputError
 from dpmcmc.model.tracing import is_double
 from dpmcmc.posterior.statement import StageSummary
 from dpmcmc.private import Chains, Released, Test
@@ -32,6 +32,7 @@ __all__ = [
     "ChainSetup",
     "Lengths",
     "chain_lengths",
+    "fitted",
     "released_points",
     "repeated",
 ]
@@ -130,7 +131,8 @@ class Chain:
         if done >= self.lengths.steps:
             return
         setup = self.setup(context, so_far)
-        kernel = _fitted(setup, self.lengths.warmup)
+        first = jax.tree.map(lambda leaf: leaf[0], setup.points)
+        kernel = fitted(setup.proposal, setup.problem, first, self.lengths.warmup)
         if kept:
             setup, kernel = _going_on(setup, kernel, kept)
         chunk = self._chunk(setup.problem)
@@ -221,17 +223,12 @@ class Chain:
         return int(np.clip(min(work, room, few), 1, _LONGEST_CHUNK))
 
 
-def chain_lengths(
-    chains: int, steps: int | None, warmup: int | None, test: Test
-) -> Lengths:
-    """Check how long chains are to be.
+def chain_lengths(chains: int, steps: int, warmup: int | None, test: Test) -> Lengths:
+    """Settle how long chains are to be.
 
     ``test`` says how many steps the tape has words for.
     """
-    chains = require_count("chains", chains, "Four let chains be compared.")
-    steps = require_count("steps", steps, "Give the number of steps of each chain.")
     warmup = steps // 4 if warmup is None else warmup
-    warmup = require_count("warmup", warmup, "Give 0 to keep every step.", least=0)
     if warmup >= steps:
         raise InputError(
             f"warmup is {warmup}, but there are {steps} steps; it must be below them. "
@@ -251,10 +248,16 @@ def repeated(point: Any, chains: int, dtype: str) -> Any:
         return jax.tree.map(lambda leaf: jnp.stack([jnp.asarray(leaf)] * chains), point)
 
 
-def _fitted(setup: ChainSetup, warmup: int) -> Kernel:
-    first = jax.tree.map(lambda leaf: leaf[0], setup.points)
-    with jax.enable_x64(is_double(setup.problem.dtype)):
-        return fit_proposal(setup.proposal, first, warmup)
+def fitted(proposal: Proposal, problem: Problem, point: Any, warmup: int) -> Kernel:
+    """A proposal fitted to points like this one, in the precision of the chain.
+
+    Raises
+    ------
+    InputError
+        If it cannot be; a method asks before anything is spent.
+    """
+    with jax.enable_x64(is_double(problem.dtype)):
+        return fit_proposal(proposal, point, warmup)
 
 
 def _going_on(

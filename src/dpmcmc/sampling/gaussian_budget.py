@@ -64,7 +64,7 @@ def split_budget(
     Where ε was given, ``GaussianRelease(release)`` composed with ``decisions``
     decisions on all records with the clip are (ε, δ)-differentially private.
     """
-    if request.epsilon is None and not request.is_private:
+    if request.is_open:
         return Split(_NO_NOISE, 0.0)
     if request.epsilon is None:
         raise InputError(

@@ -6,9 +6,10 @@ from functools import partial
 
 from dpmcmc.errors import NotUsableError, StoppedError
 from dpmcmc.posterior import Posterior
+from dpmcmc.sampling.chain import Chain
 from dpmcmc.sampling.checkpoint import Checkpoint
 from dpmcmc.sampling.plan import Plan
-from dpmcmc.sampling.stages import Context, Part
+from dpmcmc.sampling.stages import Context, Part, SoFar
 
 __all__ = ["run"]
 
@@ -43,9 +44,8 @@ def run(plan: Plan, context: Context, checkpoint: Checkpoint) -> Posterior:
                 checkpoint.keep(stage.name, part)
                 parts.append(part)
         except KeyboardInterrupt:
-            # Draws that were made are returned; anything else cannot be used alone.
             parts[:] = checkpoint.kept(stage.name)
-            if stage is not plan.stages[-1] or not parts:
+            if not _has_draws(plan, so_far):
                 raise
             break
         except Exception as error:
@@ -56,3 +56,9 @@ def run(plan: Plan, context: Context, checkpoint: Checkpoint) -> Posterior:
         if objection is not None:
             raise NotUsableError(stage.name, objection, plan.statement(so_far))
     return plan.posterior(context, so_far)
+
+
+def _has_draws(plan: Plan, so_far: SoFar) -> bool:
+    """Whether a chain released draws, which are of use without what comes after."""
+    chains = [stage.name for stage in plan.stages if isinstance(stage, Chain)]
+    return any(so_far.get(name) for name in chains)

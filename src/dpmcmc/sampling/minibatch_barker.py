@@ -11,10 +11,9 @@ from dpmcmc.errors import InputError, require_count, require_positive
 from dpmcmc.posterior import Posterior, Statement
 from dpmcmc.private import BatchDecision, CorrectedNoise, Grid, Minibatch
 from dpmcmc.proposals import Proposal
-from dpmcmc.proposals.fitting import fit_proposal
 from dpmcmc.sampling.affordable import affordable_steps
 from dpmcmc.sampling.barker import corrected_noise, require_proposal
-from dpmcmc.sampling.chain import Chain, ChainSetup, chain_lengths
+from dpmcmc.sampling.chain import Chain, ChainSetup, chain_lengths, fitted
 from dpmcmc.sampling.draws import collect_draws
 from dpmcmc.sampling.plan import Plan, Request, make_plan
 from dpmcmc.sampling.problem import Problem
@@ -88,7 +87,7 @@ class MinibatchBarker:
         )
         steps = affordable_steps(request, decision, chains)
         lengths = chain_lengths(chains, steps, request.warmup, test)
-        fit_proposal(proposal, problem.initial, lengths.warmup)  # refuse it now
+        fitted(proposal, problem, problem.initial, lengths.warmup)  # refuse it now
 
         def setup(context: Context, so_far: SoFar) -> ChainSetup:
             del so_far

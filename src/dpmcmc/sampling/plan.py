@@ -46,6 +46,11 @@ class Request:
         """Whether a guarantee is claimed."""
         return not self.not_private_because
 
+    @property
+    def is_open(self) -> bool:
+        """Whether there is neither a guarantee nor a budget: no clip, no noise."""
+        return not self.is_private and self.epsilon is None
+
 
 class Method(Protocol):
     """How a posterior is drawn: a frozen dataclass that makes plans."""

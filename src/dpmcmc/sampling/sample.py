@@ -7,7 +7,7 @@ simulated or public records, for reference chains, and for seeds.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from typing import Any
 
 import jax
@@ -166,17 +166,19 @@ def sample_not_private(
     """Draw from a posterior with no privacy: for simulated or public records.
 
     The stages are those of `sample`, the same code on the same arithmetic; but a seed
-    makes them repeatable, and no clip need be set. What it returns says that it is not
-    private wherever it is shown.
+    makes them repeatable. What it returns says that it is not private wherever it is
+    shown.
 
     Parameters
     ----------
     epsilon, delta
-        What the noise of a method that adds some is measured by.
+        The budget by which clip, steps and noise are chosen, as in `sample`. Unless ε
+        is given, nothing is clipped but by a method's own clip, and there is hardly
+        any noise.
     seed
         Makes the run repeatable; fresh randomness is used if it is None.
     model, records, method, steps, chains, warmup, start, precision, devices, progress
-        As in `sample`; a method without a clip leaves ratios as they are.
+        As in `sample`.
     """
     problem = make_problem(
         model, records, start=start, precision=precision, devices=devices
@@ -216,9 +218,9 @@ def plan_run(
     InputError
         If something given cannot be used, or the budget does not suffice.
     """
-    delta = require_probability("delta", delta, "Choose it well below 1/N.")
-    if epsilon is not None:
-        epsilon = require_positive("epsilon", epsilon, "Common budgets: 0.1 to 10.")
+    request = _checked(
+        Request(epsilon, delta, steps, chains, warmup, not_private_because)
+    )
     chosen = _default(problem) if method is None else method
     if isinstance(chosen, type) or not callable(getattr(chosen, "plan", None)):
         names = ", ".join(f"dpmcmc.{one.__name__}" for one in METHODS)
@@ -226,9 +228,23 @@ def plan_run(
             f"method is a {type(chosen).__name__}; it must be a method, such as one of "
             f"{names}."
         )
-    request = Request(epsilon, delta, steps, chains, warmup, not_private_because)
     plan = chosen.plan(problem, request)
     return plan if type(chosen) in METHODS else _with_caveat(plan, chosen)
+
+
+def _checked(request: Request) -> Request:
+    """The request, with numbers in place of what was given; refuse other things."""
+    epsilon, delta, steps, chains, warmup, reasons = astuple(request)
+    if epsilon is not None:
+        epsilon = require_positive("epsilon", epsilon, "Common budgets: 0.1 to 10.")
+    if steps is not None:
+        steps = require_count("steps", steps, "Give the number of steps of each chain.")
+    if chains is not None:
+        chains = require_count("chains", chains, "Four let chains be compared.")
+    if warmup is not None:
+        warmup = require_count("warmup", warmup, "Give 0 to keep every step.", least=0)
+    delta = require_probability("delta", delta, "Choose it well below 1/N.")
+    return Request(epsilon, delta, steps, chains, warmup, reasons)
 
 
 def _default(problem: Problem) -> Method:

@@ -25,7 +25,13 @@ from dpmcmc.posterior.statement import StageSummary
 from dpmcmc.private import FullData, Grid, Records, release_sum
 from dpmcmc.progress import steps_bar
 from dpmcmc.proposals import Proposal
-from dpmcmc.sampling.chain import Chain, ChainSetup, chain_lengths, repeated
+from dpmcmc.sampling.chain import (
+    Chain,
+    ChainSetup,
+    chain_lengths,
+    fitted,
+    repeated,
+)
 from dpmcmc.sampling.draws import collect_draws
 from dpmcmc.sampling.gaussian_budget import split_budget
 from dpmcmc.sampling.plan import Plan, Request, make_plan
@@ -97,6 +103,8 @@ class SufficientStatistics:
                 f"what its statistics say of it, {clipped}, by Barker's exact test"
             )
         lengths = chain_lengths(chains, steps, request.warmup, test)
+        if self.proposal is not None:  # refuse it now, before the sum is released
+            fitted(self.proposal, problem, problem.initial, lengths.warmup)
 
         def setup(context: Context, so_far: SoFar) -> ChainSetup:
             del context

@@ -247,7 +247,7 @@ def test_not_private(make: Any) -> None:
     posterior = dpmcmc.sample_not_private(
         case.model,
         case.records,
-        proposal=case.proposal,
+        method=dpmcmc.Barker(proposal=case.proposal),
         precision=case.precision,
         seed=34,
         progress=False,
@@ -268,8 +268,7 @@ def test_private(make: Any) -> None:
         case.model,
         case.records,
         delta=1e-3,
-        clip=case.wide_clip,
-        proposal=case.proposal,
+        method=dpmcmc.Barker(clip=case.wide_clip, proposal=case.proposal),
         precision=case.precision,
         progress=False,
         **SHORT._asdict(),
@@ -285,7 +284,7 @@ def test_draws_of_discrete_parameters_are_summed_up_and_shown() -> None:
         case.model,
         case.records,
         steps=200,
-        proposal=case.proposal,
+        method=dpmcmc.Barker(proposal=case.proposal),
         seed=37,
         progress=False,
     )
@@ -383,7 +382,7 @@ def test_inclusions_and_effects_together() -> None:
     posterior = dpmcmc.sample_not_private(
         problem.model,
         {"x": problem.covariates, "y": problem.response},
-        proposal=Blocks(parts, together=False),
+        method=dpmcmc.Barker(proposal=Blocks(parts, together=False)),
         chains=64,
         steps=30_000,
         warmup=2_000,

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""Forms that records and θ may take, and the bar that shows a run."""
+"""Forms that records and θ may take."""
 
 import re
 from collections.abc import Callable
@@ -13,10 +13,9 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from runs import WALK, assert_same_draws, private, seeded
-from tqdm.auto import tqdm
+from runs import assert_same_draws, seeded
 
-from dpmcmc import Model, Posterior, RandomWalk, Records, sample, sample_not_private
+from dpmcmc import Model, Posterior, RandomWalk, Records
 
 # Forms of records.
 
@@ -180,83 +179,3 @@ def test_scales_that_mean_the_same_make_the_same_chain(
     other = seeded(model, records, proposal=RandomWalk(0.2))
     np.testing.assert_allclose(one.draws["b"], other.draws["b"], rtol=1e-4, atol=1e-6)
     np.testing.assert_array_equal(one.accepted, other.accepted)
-
-
-# The progress bar.
-
-
-def test_the_bar_shows_steps_and_says_not_private(
-    model: Model, records: np.ndarray, capsys: pytest.CaptureFixture[str]
-) -> None:
-    seeded(model, records, progress=True)
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert "Sampling (NOT PRIVATE)" in shown.err
-    assert "40/40" in shown.err
-    assert "steps/s" in shown.err
-
-
-def test_the_bar_of_a_private_run(
-    model: Model, records: np.ndarray, capsys: pytest.CaptureFixture[str]
-) -> None:
-    private(model, records, steps=12, progress=True)
-    shown = capsys.readouterr()
-    assert "Sampling:" in shown.err
-    assert "NOT PRIVATE" not in shown.err
-    assert "12/12" in shown.err
-
-
-def test_the_bar_is_shown_unless_switched_off(
-    model: Model, records: np.ndarray, capsys: pytest.CaptureFixture[str]
-) -> None:
-    seeded(model, records, progress=False)
-    private(model, records, steps=12, progress=False)
-    assert capsys.readouterr() == ("", "")
-    sample(model, records, steps=12, delta=1e-5, clip=0.05, proposal=WALK)
-    sample_not_private(model, records, steps=12, proposal=WALK)
-    assert "12/12" in capsys.readouterr().err
-
-
-@pytest.fixture
-def at_each_move(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[int], None]]:
-    """What is put into this list is called whenever the bar moves."""
-    listeners: list[Callable[[int], None]] = []
-
-    class Bar(tqdm):
-        def update(self, steps: int) -> None:
-            for listener in listeners:
-                listener(steps)
-
-    monkeypatch.setattr("dpmcmc.progress.tqdm", Bar)
-    return listeners
-
-
-def test_the_bar_moves_with_every_chunk(
-    model: Model, records: np.ndarray, at_each_move: list
-) -> None:
-    moves: list[int] = []
-    at_each_move.append(moves.append)
-    seeded(model, records, chunk=15)
-    assert moves == [15, 15, 10]
-
-
-def test_memory_on_the_device_does_not_grow_with_the_draws(
-    records: np.ndarray, at_each_move: list
-) -> None:
-    """Only arrays of the host grow; the device holds a chunk and what is made ready."""
-    held: list[int] = []
-    at_each_move.append(
-        lambda steps: held.append(sum(array.nbytes for array in jax.live_arrays()))
-    )
-    wide = Model(
-        lambda theta, record: record * theta[0],
-        lambda theta: -jnp.sum(theta**2),
-        initial=np.zeros(2000),
-    )
-    posterior = seeded(wide, records, steps=300, chunk=10, warmup=0)
-    one_chunk = 10 * 2000 * 4
-    # words of the tape, for at most three chunks: the threads decide how many
-    made_ready = 3 * 10 * (2000 + 1) * 8
-    assert posterior.draws["theta"].nbytes == 30 * one_chunk
-    assert len(held) == 30
-    assert max(held) - min(held) < made_ready + 2 * one_chunk

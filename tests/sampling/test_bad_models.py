@@ -194,9 +194,7 @@ class Suggests:
 
 
 PROPOSAL_ROWS = [
-    pytest.param(
-        None, ["there is no proposal", "dpmcmc.RandomWalk(scale="], id="none at all"
-    ),
+    pytest.param(None, ["no proposal", "dpmcmc.RandomWalk(scale="], id="none at all"),
     *(
         pytest.param(
             value, [f"proposal is a {name};", "dpmcmc.RandomWalk(scale="], id=name

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""Every test draws from the tempered posterior, and all agree with one another.
+"""Tempering: how many records count, and that every method draws that posterior.
 
 The mean is asked to be within 0.1 posterior standard deviations and the standard
 deviation within 5%. With the effective sample sizes asserted below, a right chain is
@@ -10,28 +10,58 @@ off by less than 5 of its standard errors, a false alarm below 1e-5 in all.
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as some
 
 import dpmcmc
+from dpmcmc.sampling.tempering import tempered_records
 
-N = 20_000
+N = 5_000
 RECORDS = np.random.default_rng(8).normal(0.3, 1.0, N).astype(np.float32)
 NORMAL = dpmcmc.Model(
     lambda theta, record: -0.5 * (record - theta) ** 2,
     lambda theta: -0.5 * (theta / 10) ** 2,
     0.3,
 )
-TESTS = {
+METHODS: dict[str, Any] = {
     "barker": dpmcmc.Barker(),
     "gaussian": dpmcmc.GaussianBarker(),
     "minibatch": dpmcmc.MinibatchBarker(batch=1000),
     "with replacement": dpmcmc.MinibatchBarker(batch=1000, replacement=True),
     "whole batch": dpmcmc.MinibatchBarker(batch=N),
 }
+
+
+@given(records=some.integers(1, 10**12), beta=some.floats(1e-3, 1e12))
+def test_coarsening_tempers_to_fewer_records(records: int, beta: float) -> None:
+    tempered = tempered_records(dpmcmc.Coarsening(beta), records)
+    assert 0 < tempered <= min(records, beta) * (1 + 1e-12)
+    assert tempered_records(None, records) == records
+
+
+def test_the_statement_and_the_picture_say_that_a_posterior_is_tempered() -> None:
+    walk = dpmcmc.RandomWalk(0.1)
+    posterior = dpmcmc.sample(
+        NORMAL,
+        RECORDS,
+        steps=50,
+        delta=1e-6,
+        method=dpmcmc.MinibatchBarker(batch=1000, tempering=250, proposal=walk),
+        progress=False,
+    )
+    assert posterior.statement.is_tempered
+    assert posterior.statement.tempered == 250
+    assert any("N₀ = 250" in line for line in posterior.statement.lines)
+    figure = dpmcmc.plot_posterior(posterior)
+    texts = [text.get_text() for part in figure.subfigs for text in part.texts]
+    assert "tempered to 250" in " ".join(texts)
 
 
 def assert_close(draws: np.ndarray, mean: float, sd: float, ess: float) -> None:
@@ -47,22 +77,20 @@ def closed_form(tempered: float) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize(
-    ("name", "tempered"),
-    [(name, tempered) for name in TESTS for tempered in (100, 1000)][:-1],
+    ("name", "tempered"), [("barker", 1000), *((name, 100) for name in METHODS)]
 )
 def test_draws_match_the_tempered_posterior(name: str, tempered: int) -> None:
     mean, sd = closed_form(tempered)
     few = name in {"barker", "gaussian", "whole batch"}
+    # Short moves for a batch, whose clip √b/N₀ must touch few ratios.
+    walk = dpmcmc.RandomWalk(2.4 * sd if few else _short(tempered))
     posterior = dpmcmc.sample_not_private(
         NORMAL,
         RECORDS,
-        steps=2500 if few else {100: 10_000, 1000: 40_000}[tempered],
+        steps=2500 if few else 10_000,
         warmup=200,
         chains=16 if few else 8,
-        test=TESTS[name],
-        tempering=tempered,
-        # Short moves for a batch, whose clip √b/N₀ must touch few ratios.
-        proposal=dpmcmc.RandomWalk(2.4 * sd if few else _short(tempered)),
+        method=replace(METHODS[name], tempering=tempered, proposal=walk),
         seed=3,
         progress=False,
     )
@@ -83,8 +111,7 @@ def test_a_wrong_temper_is_found() -> None:
         steps=2500,
         warmup=200,
         chains=16,
-        tempering=115,
-        proposal=dpmcmc.RandomWalk(2.4 * sd),
+        method=dpmcmc.Barker(tempering=115, proposal=dpmcmc.RandomWalk(2.4 * sd)),
         seed=3,
         progress=False,
     )
@@ -93,31 +120,8 @@ def test_a_wrong_temper_is_found() -> None:
         assert_close(posterior.draws["theta"], mean, sd, ess)
 
 
-@pytest.mark.parametrize("chunk", [1, 7, 1000])
-def test_chunks_do_not_change_a_minibatch_chain(chunk: int) -> None:
-    def run(chunk: int) -> dpmcmc.Posterior:
-        return dpmcmc.sample_not_private(
-            NORMAL,
-            RECORDS,
-            steps=40,
-            chains=2,
-            test=TESTS["minibatch"],
-            tempering=100,
-            proposal=dpmcmc.RandomWalk(0.1),
-            seed=5,
-            chunk=chunk,
-            progress=False,
-        )
-
-    one, other = run(chunk), run(40)
-    np.testing.assert_array_equal(one.accepted, other.accepted)
-    np.testing.assert_array_equal(one.draws["theta"], other.draws["theta"])
-
-
 def test_a_record_with_a_missing_value_contributes_nothing_to_a_batch() -> None:
     """A hole is as good as a record whose ratio is zero, here by a flag."""
-    import polars as pl
-
     model = dpmcmc.Model(
         lambda theta, record: jnp.where(
             record["on"] > 0, -0.5 * (record["x"] - theta) ** 2, 0.0
@@ -130,8 +134,7 @@ def test_a_record_with_a_missing_value_contributes_nothing_to_a_batch() -> None:
     flags = [0.0 if k % 7 == 0 else 1.0 for k in range(300)]
     settings: dict[str, Any] = {
         "steps": 60,
-        "test": dpmcmc.MinibatchBarker(batch=50),
-        "proposal": dpmcmc.RandomWalk(0.2),
+        "method": dpmcmc.MinibatchBarker(batch=50, proposal=dpmcmc.RandomWalk(0.2)),
         "seed": 1,
         "progress": False,
     }
@@ -157,8 +160,7 @@ for device in jax.devices():
         model,
         np.linspace(-1, 1, 500),
         steps=30,
-        test=dpmcmc.MinibatchBarker(batch=40),
-        proposal=dpmcmc.RandomWalk(0.2),
+        method=dpmcmc.MinibatchBarker(batch=40, proposal=dpmcmc.RandomWalk(0.2)),
         devices=[device],
         seed=1,
         progress=False,
