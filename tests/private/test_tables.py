@@ -152,7 +152,7 @@ def test_one_missing_value_does_not_decide_over_a_run():
                 pd.DataFrame({"group": values}),
                 steps=4,
                 seed=1,
-                proposal=RandomWalk(0.5),
+                method=dpmcmc.Barker(proposal=RandomWalk(0.5)),
                 progress=False,
             )
         messages.add(str(caught.value))
