@@ -13,6 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from runs import with_barker
+
 import dpmcmc
 from dpmcmc import InputError, Model, RandomWalk
 
@@ -60,14 +62,14 @@ NOT_PRIVATE = {"steps": 10, "proposal": RandomWalk(0.1), "progress": False}
 
 
 def run_privately(**changes: Any) -> dpmcmc.Posterior:
-    """Run `sample` with good settings, but for the changes."""
-    all_ = {"model": MODEL, "records": Sealed(), **PRIVATE, **changes}
+    """Run `sample` by Barker's test with good settings, but for the changes."""
+    all_ = with_barker({"model": MODEL, "records": Sealed(), **PRIVATE, **changes})
     return dpmcmc.sample(all_.pop("model"), all_.pop("records"), **all_)
 
 
 def run_openly(**changes: Any) -> dpmcmc.Posterior:
     """Run `sample_not_private` with good settings, but for the changes."""
-    all_ = {"model": MODEL, "records": Sealed(), **NOT_PRIVATE, **changes}
+    all_ = with_barker({"model": MODEL, "records": Sealed(), **NOT_PRIVATE, **changes})
     return dpmcmc.sample_not_private(all_.pop("model"), all_.pop("records"), **all_)
 
 

@@ -64,7 +64,11 @@ def by_us(name: str, steps: int, nuts: dict[str, np.ndarray]) -> dpmcmc.Posterio
         replace(model, initial=jax.device_get(unravel(rows.mean(axis=0)))),
         case.records,
         steps=steps,
-        proposal=dpmcmc.RandomWalk(covariance if size > 1 else covariance[0, 0] ** 0.5),
+        method=dpmcmc.Barker(
+            proposal=dpmcmc.RandomWalk(
+                covariance if size > 1 else covariance[0, 0] ** 0.5
+            )
+        ),
         seed=6,
         chains=CHAINS,
         progress=False,
