@@ -117,7 +117,9 @@ def _result(equation, worst, records, sums):
     if adds and records not in _contracted(equation):
         return worst  # over the coordinates of each record
     # a part of another axis, or more of it, leaves that of records whole
-    is_part = name == "slice" or (name == "concatenate" and not _joins(equation, records))
+    is_part = name == "slice" or (
+        name == "concatenate" and not _joins(equation, records)
+    )
     is_part = is_part and has_records
     assert is_part or name in ENTRYWISE, f"{name} may mix records: look at it"
     if worst == Source.SUM and name == "lt":

@@ -113,7 +113,11 @@ def chances(model, x, points):
 @pytest.mark.parametrize("base", BASES)
 @pytest.mark.parametrize(
     ("kind", "function"),
-    [(Centred, log_likelihood), (Shrunk, log_likelihood), (Shrunk, steep_log_likelihood)],
+    [
+        (Centred, log_likelihood),
+        (Shrunk, log_likelihood),
+        (Shrunk, steep_log_likelihood),
+    ],
 )
 def test_every_response_is_in_range_and_their_mean_is_kept(kind, base, function):
     model, x = model_of(function), adversarial(1000, "float64")

@@ -17,11 +17,11 @@ from dpmcmc.private import (
     PLAIN,
     BatchDecision,
     Chains,
+    CorrectedNoise,
     FullData,
     Grid,
     Minibatch,
     NormalMixture,
-    CorrectedNoise,
     Records,
     Tape,
 )

@@ -19,11 +19,11 @@ from dpmcmc.model.model import Model
 from dpmcmc.private import (
     BatchDecision,
     Chains,
+    CorrectedNoise,
     FullData,
     Grid,
     Minibatch,
     NormalMixture,
-    CorrectedNoise,
     Records,
     Tape,
     acceptance,

@@ -102,7 +102,7 @@ def test_wide_components_and_small_variances_are_within_the_slack_too():
 
 
 def frequencies(scale=1.0):
-    """Accepted fraction at each place of a grid, for noise of a wrong scale if asked."""
+    """Accepted fraction at each place of a grid; noise may have a wrong scale."""
     places = np.linspace(-6, 6, 25)
     with jax.enable_x64(True):
         bit = jax.jit(
@@ -275,7 +275,7 @@ def test_the_bit_of_each_test_has_its_distribution():
 
 
 def test_noise_never_vanishes_without_privacy():
-    """C = 1 and a batch whose own variance is 1: the distribution is that of V_cor alone."""
+    """C = 1 and a batch whose own variance is 1: V_cor alone is left."""
     fitted = correction_for(1.0)
     noise = CorrectedNoise(
         1.0, NormalMixture(fitted.centres, fitted.widths, fitted.weights)

@@ -39,7 +39,18 @@ def test_counts_are_those_of_plain_numpy():
     np.testing.assert_array_equal(counts_of(numbers), by_numpy(numbers))
 
 
-ENDS = [-1.0, -0.0, 0.0, 0.5, BINS - 1, BINS - 2.0**-40, BINS, 2.0**31, 2.0**32, 2.0**63]
+ENDS = [
+    -1.0,
+    -0.0,
+    0.0,
+    0.5,
+    BINS - 1,
+    BINS - 2.0**-40,
+    BINS,
+    2.0**31,
+    2.0**32,
+    2.0**63,
+]
 
 
 @pytest.mark.parametrize("number", [*ENDS, *HOSTILE[np.float64]])

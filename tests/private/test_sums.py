@@ -139,7 +139,9 @@ def test_the_worst_replacement_moves_it_by_almost_that():
 def test_what_a_record_answers_does_not_depend_on_others(dtype):
     """Even where it differentiates: the total is that of records one by one."""
     vectors, _ = simulated(40)
-    alone = [total_of(exact_sum, Gradient(), vectors[i : i + 1], dtype) for i in range(40)]
+    alone = [
+        total_of(exact_sum, Gradient(), vectors[i : i + 1], dtype) for i in range(40)
+    ]
     together = total_of(exact_sum, Gradient(), vectors, dtype)
     np.testing.assert_array_equal(together, sum(alone))
 

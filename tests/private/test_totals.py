@@ -3,6 +3,7 @@
 """Totals over all records: blocks, devices, progress, noise, words of the tape."""
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -132,7 +133,7 @@ def test_no_word_is_read_twice_and_none_of_other_streams(kind, monkeypatch):
     asked(release, question, np.ones((20, SIZE)), done=lambda _: None)
     assert {call[:3] for call in calls} == {(Stream.NOISE, 0, 0)}
     ends = [call[3:] for call in sorted(calls)]
-    assert all(one[1] <= other[0] for one, other in zip(ends, ends[1:], strict=False))
+    assert all(one[1] <= other[0] for one, other in pairwise(ends))
 
 
 def test_a_secret_tape_serves_once(kind):

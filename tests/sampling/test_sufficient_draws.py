@@ -102,7 +102,7 @@ def test_a_run_that_is_not_private_can_be_made_again():
 
 
 def halved():
-    """A model of which half the statistics are stated: decisions make up for the rest."""
+    """A model that states half its statistics: decisions make up for the rest."""
     model = models.normal((-9, 9), sd=1.0)
     own = model.statistics
     half = replace(

@@ -76,7 +76,8 @@ class Model:
     coords, dims
         Names for the places of parameters, as ArviZ and PyMC have them, such as
         ``coords={"predictor": ["age", "income"]}`` and ``dims={"coefficients":
-        ["predictor"]}``. Parameters are named as in `Posterior.draws`. Names are public.
+        ["predictor"]}``. Parameters are named as in `Posterior.draws`. Names are
+        public.
     """
 
     log_likelihood: Callable[[Theta, Record], Any]
@@ -162,10 +163,10 @@ def check_model(model: Model, theta: Theta, record: Record) -> None:
     ------
     InputError
         If the preparation, the log-likelihood, the moments of responses, the
-        statistics, the prior or the transform fails to trace, if the log-likelihood or the prior is not a real
-        scalar, if the log-likelihood leaves JAX by a callback or batches itself, if
-        dims do not fit what is shown, or if the prior is not finite at the
-        starting point.
+        statistics, the prior or the transform fails to trace; if the log-likelihood or
+        the prior is not a real scalar; if what reads a record leaves JAX by a callback
+        or batches itself; if dims do not fit what is shown; or if the prior is not
+        finite at the starting point.
     """
     if model.preparation is not None:
         record = model.preparation.check(record)
