@@ -101,9 +101,8 @@ def compare(name: str, steps: int, draws: int) -> None:
             assert MOST_ERRORS * error < 0.3 * pair[1].std(), told
 
 
-@pytest.mark.parametrize("name", ["normal", "mixture_enumerated"])
-def test_means_are_those_of_nuts_quickly(name):
-    compare(name, steps=8_000, draws=500)
+def test_means_are_those_of_nuts_quickly():
+    compare("normal", steps=8_000, draws=500)
 
 
 @pytest.mark.slow

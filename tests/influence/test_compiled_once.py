@@ -11,7 +11,7 @@ import pytest
 from jax.flatten_util import ravel_pytree
 from residuals import residual_at
 
-from dpmcmc.influence.choices import ConditionalCentring, ModelCorrection, Shrinking
+from dpmcmc.influence.choices import ConditionalCentring, Shrinking
 from dpmcmc.model.model import Model
 from dpmcmc.private import (
     PLAIN,
@@ -32,7 +32,7 @@ from dpmcmc.proposals import RandomWalk
 COUNT, SIZE = 60, 2
 _, UNRAVEL = ravel_pytree({"b": jnp.zeros(SIZE)})
 NOISE = CorrectedNoise(2.0, NormalMixture((0.0,), (0.5,), (1.0,)))
-GRIDS = [Grid(1e-3), Grid(0.05), Grid(3.0, scale=0.5), Grid(0.7, scale=0.11)]
+GRIDS = [Grid(1e-3), Grid(0.05), Grid(0.7, scale=0.11)]
 
 
 class Counting:
@@ -51,11 +51,6 @@ def simulate(theta, key, record):
     chance = jax.nn.sigmoid(jnp.dot(record["x"], theta["b"]))
     drawn = jax.random.uniform(key) < chance
     return {**record, "y": drawn.astype(record["y"].dtype)}
-
-
-def simulate_whole(theta, key, record):
-    x = jax.random.normal(key, record["x"].shape, record["x"].dtype)
-    return simulate(theta, key, {**record, "x": x})
 
 
 def model_of(simulate=simulate, values=(0.0, 1.0)):
@@ -106,10 +101,6 @@ METHODS = {
     "shrinking": (model_of, clipped(Shrinking())),
     "centred": (model_of, clipped(ConditionalCentring())),
     "restored": (lambda: model_of(values=None), clipped(ConditionalCentring(2))),
-    "corrected": (
-        lambda: model_of(simulate_whole),
-        clipped(ModelCorrection(simulated=16)),
-    ),
     "residual": (
         model_of,
         lambda _, grid, number: FullData(grid, influence=residual(number)),

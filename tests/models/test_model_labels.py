@@ -98,7 +98,6 @@ CASES: dict[str, tuple[dict[str, Any], int, tuple[str, ...] | None]] = {
     "two vectors": ({"x": Stack(["scores", "marks"])}, 5, None),
     "too many": ({"x": Stack(["age", "pay", "sex"])}, 2, None),
     "twice": ({"x": Stack(["age", "age"])}, 2, None),
-    "no name for a label": ({"x": Stack(["a\nb", "c"])}, 2, None),
     "whitened": ({"x": [Stack(["age", "pay"]), WIDE]}, 2, None),
     "a vector as it comes": ({"x": Clamp(0, 1)}, 2, None),
     "a copied vector": ({"x": Copy("scores")}, 2, None),
