@@ -94,6 +94,23 @@ def faults_of(source):
     return faults + sorted(set(names_used(tree)) & INNER_NAMES)
 
 
+RELEASES = {"Chains", "Tape", "release_counts", "release_sum"}
+STAGES = {
+    *("sampling/chain.py", "sampling/check.py", "sampling/fit/stage.py"),
+    *("sampling/stages.py", "sampling/sufficient_statistics.py"),
+}
+
+
+def test_only_stages_release():
+    """A stage has an event, a charge and a proof: nothing else asks the records."""
+    found = {
+        str(path.relative_to(PACKAGE))
+        for path in OUTSIDE
+        if RELEASES & set(names_used(ast.parse(path.read_text(encoding="utf-8"))))
+    }
+    assert found == STAGES
+
+
 @pytest.mark.parametrize("path", OUTSIDE, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_nothing_outside_reaches_into_the_boundary(path):
     assert faults_of(path.read_text(encoding="utf-8")) == []
