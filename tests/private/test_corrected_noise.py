@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as some
 from hypothesis.extra.numpy import arrays
 from scipy.special import ndtr as scipy_ndtr
@@ -176,6 +176,7 @@ def place_and_variance(ratios):
 values = ADVERSARIAL | some.floats(-1, 1)
 
 
+@settings(max_examples=25)
 @given(arrays(np.float64, BATCH, elements=values), some.integers(0, BATCH - 1), values)
 def test_one_record_moves_a_batch_no_further_than_is_paid_for(ratios, who, other):
     """The shift of Δ* and of s² stay inside the bounds the accountants use."""
@@ -199,6 +200,7 @@ def test_the_bounds_are_attained():
     assert new_spread - spread == pytest.approx(4 * (BATCH - 1) / BATCH**2)
 
 
+@settings(max_examples=25)
 @given(arrays(np.float64, BATCH, elements=values))
 def test_place_and_variance_are_those_of_the_rounded_ratios(ratios):
     """Against plain integers of Python."""

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from adversarial import HOSTILE, hostile_ratios
 from answers import BINS, SIZE, Named, asked, simulated, total_of
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpmcmc.arithmetic import CLIP_STEPS
@@ -63,6 +63,7 @@ def test_a_number_out_of_range_is_in_no_bin(number):
     assert not inside or np.all(found[:, int(number)] == CLIP_STEPS)
 
 
+@settings(max_examples=40)
 @given(st.data())
 def test_replacing_a_record_moves_no_more_than_the_event_says(data):
     rows = data.draw(hostile_ratios(np.float64, 7 * SIZE)).reshape(7, SIZE)

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from adversarial import HOSTILE, hostile_ratios
 from answers import SIZE, Gradient, asked, simulated, total_of
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpmcmc.arithmetic import CLIP_STEPS
@@ -37,6 +37,7 @@ def squares(integers):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@settings(max_examples=40)
 @given(st.data())
 def test_no_row_is_longer_than_the_bound(dtype, data):
     rows = data.draw(hostile_ratios(dtype, 24)).reshape(8, SIZE)
@@ -115,6 +116,7 @@ def test_the_total_is_that_of_plain_numpy():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@settings(max_examples=40)
 @given(st.data())
 def test_replacing_a_record_moves_the_total_by_at_most_twice_the_bound(dtype, data):
     rows = data.draw(hostile_ratios(dtype, 7 * SIZE)).reshape(7, SIZE)
