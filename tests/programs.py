@@ -18,7 +18,7 @@ class Source(enum.IntEnum):
 ENTRYWISE = {
     *("add", "sub", "mul", "div", "neg", "abs", "integer_pow", "square", "sqrt"),
     *("exp", "log", "sin", "max", "min", "clamp", "round", "select_n", "is_finite"),
-    *("erf", "erfc"),
+    *("erf", "erfc", "add_any", "sign", "floor", "ceil"),
     *("eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not", "copy"),
     *("convert_element_type", "broadcast_in_dim", "reshape", "squeeze", "transpose"),
 }
@@ -61,6 +61,9 @@ def trace_sources(program, inputs, records, sums=None):
     for equation in program.eqns:
         sources = [source(variable) for variable in equation.invars]
         inner = list(inner_programs(equation))
+        is_mixed = {Source.SUM, Source.RECORD} <= set(sources) and not inner
+        name = equation.primitive.name
+        assert not is_mixed or name == "select_n", f"{name} scales records by their sum"
         if max(sources, default=Source.PUBLIC) <= Source.BIT:
             results = [max(sources, default=Source.PUBLIC)] * len(equation.outvars)
         elif inner and equation.primitive.name in ("jit", "pjit", "closed_call"):
@@ -99,7 +102,8 @@ def _result(equation, worst, records, sums):
     name, (output,) = equation.primitive.name, equation.outvars
     dtype, has_records = output.aval.dtype, records in output.aval.shape
     if worst == Source.RECORD and not has_records:
-        assert name == "reduce_sum", f"{name} takes records together"
+        is_sum = name in ("reduce_sum", "scatter-add")
+        assert is_sum, f"{name} takes records together"
         assert dtype.kind == "i", f"records are summed as {dtype}"
         sums.append(dtype)
         return Source.SUM
@@ -109,11 +113,14 @@ def _result(equation, worst, records, sums):
         assert dtype.kind == "i", f"sums are added as {dtype}"
         sums.append(dtype)
         return Source.SUM
-    adds = name in ("dot_general", "reduce_sum")
+    adds = name in ("dot_general", "reduce_sum", "reduce_and")
     if adds and records not in _contracted(equation):
         return worst  # over the coordinates of each record
-    # a slice of another axis leaves that of records whole
-    is_part = name == "slice" and has_records
+    # a part of another axis, or more of it, leaves that of records whole
+    is_part = name == "slice" or (
+        name == "concatenate" and not _joins(equation, records)
+    )
+    is_part = is_part and has_records
     assert is_part or name in ENTRYWISE, f"{name} may mix records: look at it"
     if worst == Source.SUM and name == "lt":
         return Source.BIT
@@ -133,11 +140,17 @@ def _reduced(equation, inner, records, sums):
 
 def _contracted(equation):
     """Lengths of the axes that a product or a sum adds over."""
-    if equation.primitive.name == "reduce_sum":
+    if equation.primitive.name in ("reduce_sum", "reduce_and"):
         axes = equation.params["axes"]
     else:
         (axes, _), _ = equation.params["dimension_numbers"]
     return [equation.invars[0].aval.shape[axis] for axis in axes]
+
+
+def _joins(equation, records):
+    """Whether arrays are put one after the other along the axis of records."""
+    axis = equation.params["dimension"]
+    return any(one.aval.shape[axis] == records for one in equation.invars)
 
 
 def _reduced_length(equation):

@@ -23,6 +23,12 @@ GUARANTEED = ("dpmcmc.private", "dpmcmc.accounting", "dpmcmc.ledger", "dpmcmc.sa
 
 GUARANTEED_FILES = ("dpmcmc.arithmetic",)
 
+UNTRUSTED = "dpmcmc.sampling.fit."
+"""What the fit asks, and what it makes of answers: the boundary bounds the first, and
+the second is public. Only its stage, which pays and asks, is followed into."""
+
+STAGE = "dpmcmc.sampling.fit.stage."
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -71,7 +77,9 @@ class Package:
                     if isinstance(part, Function):
                         self._define(f"{module}.{node.name}.{part.name}", part, module)
             elif isinstance(node, ast.Assign | ast.AnnAssign):
-                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                targets = (
+                    node.targets if isinstance(node, ast.Assign) else [node.target]
+                )
                 for target in targets:
                     if isinstance(target, ast.Name):
                         self._define(f"{module}.{target.id}", node, module)
@@ -162,6 +170,8 @@ def sign() -> None:
 
 
 def _is_guaranteed(name: str) -> bool:
+    if name.startswith(UNTRUSTED) and not name.startswith(STAGE):
+        return False
     return name.startswith(tuple(f"{room}." for room in GUARANTEED)) or any(
         name.startswith(f"{file}.") for file in GUARANTEED_FILES
     )

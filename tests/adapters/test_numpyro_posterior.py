@@ -64,7 +64,11 @@ def by_us(name: str, steps: int, nuts: dict[str, np.ndarray]) -> dpmcmc.Posterio
         replace(model, initial=jax.device_get(unravel(rows.mean(axis=0)))),
         case.records,
         steps=steps,
-        proposal=dpmcmc.RandomWalk(covariance if size > 1 else covariance[0, 0] ** 0.5),
+        method=dpmcmc.Barker(
+            proposal=dpmcmc.RandomWalk(
+                covariance if size > 1 else covariance[0, 0] ** 0.5
+            )
+        ),
         seed=6,
         chains=CHAINS,
         progress=False,
@@ -97,9 +101,8 @@ def compare(name: str, steps: int, draws: int) -> None:
             assert MOST_ERRORS * error < 0.3 * pair[1].std(), told
 
 
-@pytest.mark.parametrize("name", ["normal", "mixture_enumerated"])
-def test_means_are_those_of_nuts_quickly(name):
-    compare(name, steps=8_000, draws=500)
+def test_means_are_those_of_nuts_quickly():
+    compare("normal", steps=8_000, draws=500)
 
 
 @pytest.mark.slow

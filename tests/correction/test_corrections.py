@@ -4,6 +4,7 @@
 
 import math
 from dataclasses import FrozenInstanceError
+from functools import partial
 
 import mpmath
 import numpy as np
@@ -11,10 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpmcmc import GaussianBarker, MinibatchBarker
-from dpmcmc.acceptance import Setting
+from dpmcmc import GaussianBarker, MinibatchBarker, RandomWalk
 from dpmcmc.correction import Correction
 from dpmcmc.errors import InputError
+from dpmcmc.sampling.problem import make_problem
+from dpmcmc.sampling.sample import plan_run
 
 MIXED = Correction.symmetric(2.0, [0.0, 1.0, 3.0], [0.0, 0.5, 2.0], [0.5, 0.3, 0.2])
 
@@ -64,11 +66,16 @@ def test_components_that_cannot_be_mirrored_are_refused(centres, widths, weights
         Correction.symmetric(1.0, centres, widths, weights)
 
 
-@pytest.mark.parametrize("kind", [GaussianBarker, lambda **c: MinibatchBarker(10, **c)])
-def test_both_tests_take_a_correction_of_one_s_own(kind):
-    setting = Setting(100, 100.0, 0.1 if kind is GaussianBarker else None)
-    test = kind(variance=2.0, correction=MIXED)
-    event = test.event(setting, test.mechanism(setting))
+@pytest.mark.parametrize(
+    "kind", [partial(GaussianBarker, clip=0.1), partial(MinibatchBarker, batch=10)]
+)
+def test_both_tests_take_a_correction_of_one_s_own(model, records, kind):
+    method = kind(variance=2.0, correction=MIXED, proposal=RandomWalk(0.1))
+    given = {"start": None, "precision": None, "devices": None}
+    problem = make_problem(model, records, **given)
+    plan = plan_run(problem, method, epsilon=None, delta=1e-6, steps=10)
+    ((event, count),) = plan.events.items()
+    assert count == 10
     assert event.positions == MIXED.centres
     assert event.weights == MIXED.weights
     assert event.deviations == MIXED.widths

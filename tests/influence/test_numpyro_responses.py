@@ -11,6 +11,7 @@ from numpyro import distributions as dist
 from dpmcmc.adapters import from_numpyro
 from dpmcmc.influence import Centred, Restored, Shifted, Shrunk
 from dpmcmc.influence.choices import ConditionalCentring, ModelCorrection, Shrinking
+from dpmcmc.model.responses import Moments
 from dpmcmc.private import Grid
 
 GRID = Grid(0.01)
@@ -73,17 +74,35 @@ def adapted(model, names="xy", whole_numbers=()):
     [
         (logistic, "xy", "y", {"y": (0.0, 1.0)}),
         (logistic, "xy", "", {"y": (0.0, 1.0)}),
-        (linear, "xy", "", {"y": None}),
-        (both, "xyz", "yz", {"y": (0.0, 1.0, 2.0), "z": None}),
-        (trials, "xy", "", {"y": None}),
-        (whole, "x", "", {"x": None}),
+        (linear, "xy", "", {"y": "moments"}),
+        (both, "xyz", "yz", {"y": (0.0, 1.0, 2.0), "z": "counts"}),
+        (trials, "xy", "", {"y": "counts"}),
+        (whole, "x", "", {"x": "moments"}),
         (transformed, "xy", "", None),
         (scaled, "xy", "y", None),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
 def test_responses_are_the_observed_columns(model, names, whole_numbers, responses):
-    assert adapted(model, names, whole_numbers)[0].responses == responses
+    found = adapted(model, names, whole_numbers)[0].responses
+    is_count = {
+        name: given.is_count
+        for name, given in (found or {}).items()
+        if isinstance(given, Moments)
+    }
+    listed = None if found is None else dict(found)
+    for name, counts in is_count.items():
+        assert listed is not None
+        listed[name] = "counts" if counts else "moments"
+    assert listed == responses
+
+
+def test_moments_are_those_of_the_distribution():
+    model, _ = adapted(linear)
+    mean, sd = model.responses["y"].at(
+        {"slope": jnp.float32(0.5)}, {"x": jnp.float32(3.0), "y": jnp.float32(0.0)}
+    )
+    assert (float(mean), float(sd)) == pytest.approx((1.5, 1.0))
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import pytest
 
 from dpmcmc.errors import InputError
 from dpmcmc.model.model import Model, check_model
+from dpmcmc.model.responses import Moments
 
 START = {"mean": jnp.float32(0.0)}
 RECORD = {
@@ -240,3 +241,41 @@ def test_models_are_known_by_identity():
     one, other = (Model(good_likelihood, good_prior, 0.0) for _ in range(2))
     assert one != other
     assert hash(one) != hash(other)
+
+
+def _shown(theta, record):
+    jax.debug.print("{}", record["x"])
+    return theta * record["x"], 1.0
+
+
+def _batched(theta, record):
+    @jax.custom_batching.custom_vmap
+    def mean(x):
+        return x
+
+    mean.def_vmap(lambda _, batched, x: (x.mean() + 0 * x, batched[0]))
+    return mean(record["x"]) * theta, 1.0
+
+
+@pytest.mark.parametrize(
+    "at",
+    [
+        _shown,
+        _batched,
+        lambda theta, record: record["x"],
+        lambda theta, record: (record["x"], jnp.ones(2)),
+        lambda theta, record: (record["z"], 1.0),
+    ],
+    ids=["prints", "batches", "one", "vector", "fails"],
+)
+def test_moments_that_might_show_or_mix_records_are_refused(at):
+    """They run on records inside the boundary, as the log-likelihood does."""
+    model = Model(
+        lambda theta, record: -((record["y"] - theta * record["x"]) ** 2),
+        lambda theta: -(theta**2),
+        0.0,
+        responses={"y": Moments(at)},
+    )
+    one = jax.ShapeDtypeStruct((), "float32")
+    with pytest.raises(InputError, match="moments of 'y'"):
+        check_model(model, jnp.float32(0.0), {"x": one, "y": one})

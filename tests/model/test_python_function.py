@@ -15,7 +15,7 @@ import pytest
 from refusals import assert_refused
 from runs import assert_same_draws, private, seeded
 
-from dpmcmc import MinibatchBarker, Model, Posterior
+from dpmcmc import MinibatchBarker, Model, Posterior, RandomWalk
 from dpmcmc.model.preparation import Clamp, Preparation
 from dpmcmc.model.python_function import PythonFunction
 
@@ -37,7 +37,9 @@ def normal(theta: dict, record: Any) -> Any:
 
 TESTS = {
     "full data": {},
-    "minibatch": {"test": MinibatchBarker(batch=8), "tempering": 10},
+    "minibatch": {
+        "method": MinibatchBarker(batch=8, tempering=10, proposal=RandomWalk(0.2))
+    },
 }
 
 
@@ -250,7 +252,8 @@ def function(theta, record):
 
 model = dpmcmc.Model(PythonFunction(function), lambda theta: 0.0, 0.0)
 walk = dpmcmc.RandomWalk(0.1)
-dpmcmc.sample_not_private(model, np.zeros(3), steps=3, proposal=walk, progress=False)
+method = dpmcmc.Barker(proposal=walk)
+dpmcmc.sample_not_private(model, np.zeros(3), steps=3, method=method, progress=False)
 """
 
 

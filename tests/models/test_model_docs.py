@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dpmcmc import models, preparation
+from dpmcmc import models
+from dpmcmc.model import preparation
 
 PAGE = (Path(__file__).parents[2] / "docs" / "models.md").read_text()
 

@@ -18,7 +18,7 @@ from dpmcmc.private import Chains, FullData, Grid, Records, Tape
 from dpmcmc.proposals import RandomWalk
 
 RECORDS = 4099  # a prime: no number of devices and no block divides it
-STEPS = 1000
+STEPS = 300
 
 
 def log_likelihood(theta, record):

@@ -9,8 +9,7 @@ import pytest
 from programs import Source, trace_sources
 
 from dpmcmc.model.model import Model
-from dpmcmc.private import Chains, FullData, Grid, Records, Tape
-from dpmcmc.private import steps
+from dpmcmc.private import Chains, FullData, Grid, Records, Tape, steps
 from dpmcmc.proposals import Adaptive, RandomWalk
 
 COUNT = 1021  # a prime, so that no other axis has its length

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as some
 from scipy.stats import chi2
 
@@ -137,6 +137,7 @@ def test_with_replacement_there_are_repeats():
     assert np.all(np.any(np.diff(drawn, axis=1) == 0, axis=1))
 
 
+@settings(max_examples=40)
 @given(
     records=some.integers(1, 400),
     fraction=some.floats(0, 1),
@@ -213,6 +214,7 @@ def plain_row(records, batch, step, seed, replacement):
     raise AssertionError("never reached")
 
 
+@settings(max_examples=40)
 @given(
     records=some.integers(1, 300) | some.sampled_from([2**31 + 5, 3_000_000_000]),
     fraction=some.floats(0, 0.5),

@@ -18,16 +18,18 @@ from dpmcmc.model.model import Model
 from dpmcmc.private import (
     BatchDecision,
     Chains,
+    CorrectedNoise,
     FullData,
     Grid,
     Minibatch,
     NormalMixture,
-    CorrectedNoise,
     Records,
     Tape,
     acceptance,
+    each_record,
+    minibatch,
 )
-from dpmcmc.private import chains as chains_module
+from dpmcmc.private import steps as steps_module
 from dpmcmc.proposals import RandomWalk
 
 PACKAGE = Path(dpmcmc.__file__).parent
@@ -36,36 +38,18 @@ OUTSIDE = sorted(p for p in PACKAGE.rglob("*.py") if BOUNDARY not in p.parents)
 INSIDE = sorted(BOUNDARY.rglob("*.py"))
 
 EXPORTED = {
-    *("Chains", "Measure", "NoisySums", "Records", "Released", "Tape"),
-    *(
-        "BatchDecision",
-        "FullData",
-        "Grid",
-        "Minibatch",
-        "NormalMixture",
-        "CorrectedNoise",
-        "Test",
-    ),
-    *("PLAIN", "Influence", "Centred", "Restored", "Shifted", "Shrunk"),
-    *("Drawn", "Listed"),
-    *("Residual", "Taylor"),
-    *("Told", "Unexplained", "unit_statistics"),
+    *("Chains", "Records", "Released", "Tape", "Test", "FullData", "Minibatch"),
+    *("BatchDecision", "CorrectedNoise", "Grid", "NormalMixture"),
+    *("PLAIN", "Influence"),
+    *("Bins", "Measure", "release_counts", "release_sum"),
 }
 INNER_NAMES = {
-    *("_SEALED", "_READ", "open_records", "Opened", "read_leaf", "read_values"),
-    *(
-        "_access",
-        "_state",
-        "_tape",
-        "_inputs",
-        "open_on_host",
-        "_Tape__key",
-        "__key",
-        "_decision",
-    ),
+    *("_SEALED", "_READ", "_PLACED", "open_records", "open_on_host", "Opened"),
+    *("read_leaf", "read_values", "_resident", "_source", "_state", "_tape"),
+    *("_inputs", "_Tape__key", "__key", "unseal", "remember"),
     *("Evidence", "clip_to_grid", "sum_of_steps", "sums_of_steps", "chacha20_words"),
-    *("draw_batches", "unseal"),
-    *("bounded_vectors", "rounded_normals", "sum_of_vectors", "_ahead", "_source"),
+    *("draw_batches", "bounded_vectors", "rounded_normals", "release_total"),
+    *("exact_sum", "exact_counts", "add_up", "vector_of_each", "looks_of_each"),
 }
 
 
@@ -106,6 +90,23 @@ def faults_of(source):
     return faults + sorted(set(names_used(tree)) & INNER_NAMES)
 
 
+RELEASES = {"Chains", "Tape", "release_counts", "release_sum"}
+STAGES = {
+    *("sampling/chain.py", "sampling/check.py", "sampling/fit/stage.py"),
+    *("sampling/stages.py", "sampling/sufficient_statistics.py"),
+}
+
+
+def test_only_stages_release():
+    """A stage has an event, a charge and a proof: nothing else asks the records."""
+    found = {
+        str(path.relative_to(PACKAGE))
+        for path in OUTSIDE
+        if RELEASES & set(names_used(ast.parse(path.read_text(encoding="utf-8"))))
+    }
+    assert found == STAGES
+
+
 @pytest.mark.parametrize("path", OUTSIDE, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_nothing_outside_reaches_into_the_boundary(path):
     assert faults_of(path.read_text(encoding="utf-8")) == []
@@ -124,7 +125,7 @@ def test_nothing_outside_reaches_into_the_boundary(path):
         "from dpmcmc.private import *",
         "from dpmcmc.private import Records, open_records",
         "import sys; sys.modules['x']._SEALED",
-        "getattr(chains, '_access')",
+        "getattr(chains, '_resident')",
         "chains._state.memory",
     ],
 )
@@ -166,29 +167,19 @@ def test_only_ratios_are_added_up_in_the_boundary():
                     for node in ast.walk(function)
                     if isinstance(node, ast.MatMult)
                 ]
-    assert found == [
-        ("acceptance.py", "_aligned", "prod"),  # of a shape
-        ("batches.py", "_drawn", "sort"),  # of numbers of records, not of records
-        ("batches.py", "_redraw", "sort"),
-        ("laws.py", "mixture_bernoulli", "sum"),  # over the parts of a mixture
-        ("predictors.py", "size", "prod"),  # of a shape
+    assert sorted(found) == [
+        ("batches.py", "_draw_again", "sort"),  # of numbers of records, not of records
+        ("batches.py", "_drawn", "sort"),
+        ("distributions.py", "mixture_bernoulli", "sum"),  # over parts of a mixture
+        ("minibatch.py", "_aligned", "prod"),  # of a shape
         ("ratios.py", "sum_of_steps", "sum"),
         ("ratios.py", "sum_of_steps", "sum"),
         ("ratios.py", "sums_of_steps", "reduce"),
         ("records.py", "_read_leaves", "reduce"),  # over columns
-        ("residual.py", "public", "dot"),  # of released numbers
-        ("sufficient.py", "unit_statistics", "sum"),  # over a record's coordinates
-        ("sufficient.py", "look", "dot"),
-        ("sufficient.py", "public", "dot"),  # of released numbers
-        ("taylor.py", "_room", "sum"),  # over a record's coordinates
-        ("taylor.py", "_along", "@"),  # of public numbers
-        ("taylor.py", "_lost", "sum"),  # over a record's coordinates
-        ("taylor.py", "_lost", "sum"),
-        ("taylor.py", "features", "@"),
-        ("taylor.py", "along", "@"),
-        ("vectors.py", "sum_of_vectors", "sum"),
-        ("vectors.py", "bounded_vectors", "sum"),  # over a record's coordinates
-        ("vectors.py", "total", "sum"),  # inside sum_of_vectors
+        ("sums.py", "bounded_vectors", "sum"),  # over a record's coordinates
+        ("sums.py", "bounded_vectors", "sum"),
+        ("sums.py", "exact_sum", "sum"),
+        ("sums.py", "total", "sum"),  # inside exact_sum
     ]
 
 
@@ -251,10 +242,10 @@ def sources_of_step(dtype="float32", log_likelihood=None, chains=3, test="barker
             devices=jax.devices()[:1],
         )
         inputs = jax.tree.map(lambda leaf: leaf[0], running._inputs(0, 2))
-        arguments = running._access.resident, running._state, running._kernel, inputs
+        arguments = running._resident, running._state, running._kernel, inputs
 
         def step(*given):
-            return chains_module._step(model, running._test, dtype, *given)
+            return steps_module._step(model, running._test, dtype, *given)
 
         program, shape = jax.make_jaxpr(step, return_shape=True)(*arguments)
     resident, state, kernel, inputs = jax.tree.map(lambda _: Source.PUBLIC, arguments)
@@ -304,32 +295,38 @@ def test_a_batch_whose_squares_are_added_as_floats_is_found(monkeypatch):
         squares = steps.astype(jnp.float64) ** 2
         return jnp.sum(steps, axis=-1), jnp.sum(squares, axis=-1)
 
-    monkeypatch.setattr("dpmcmc.private.corrected.sums_of_steps", floats)
+    monkeypatch.setattr("dpmcmc.private.decisions.sums_of_steps", floats)
     with pytest.raises(AssertionError, match="summed as float64"):
         sources_of_step(test="minibatch")
 
 
+def replace_looks(monkeypatch, looks):
+    """Exchange what both kinds of test look at records with."""
+    for module in (acceptance, minibatch):
+        monkeypatch.setattr(module, "looks_of_each", looks)
+
+
 @pytest.mark.parametrize("test", TESTS)
 def test_a_step_that_mixes_records_is_found(monkeypatch, test):
-    inner = acceptance._looks
+    inner = each_record.looks_of_each
 
     def centred(*given):
         each = inner(*given)
         return each - jnp.max(each, axis=-1, keepdims=True)
 
-    monkeypatch.setattr(acceptance, "_looks", centred)
+    replace_looks(monkeypatch, centred)
     with pytest.raises(AssertionError, match="takes records together"):
         sources_of_step(test=test)
 
 
 @pytest.mark.parametrize("test", TESTS)
 def test_a_step_that_shifts_records_is_found(monkeypatch, test):
-    inner = acceptance._looks
+    inner = each_record.looks_of_each
 
     def shifted(*given):
         return jnp.cumsum(inner(*given), axis=-1)
 
-    monkeypatch.setattr(acceptance, "_looks", shifted)
+    replace_looks(monkeypatch, shifted)
     with pytest.raises(AssertionError, match="may mix records"):
         sources_of_step(test=test)
 
@@ -338,8 +335,8 @@ def test_a_step_that_moves_by_the_sum_is_found(monkeypatch):
     """A point that takes in the log odds themselves, not their bit."""
     inner = acceptance.barker
 
-    def leaking(evidence, public, word, decision):
-        bit = inner(evidence, public, word, decision)
+    def leaking(evidence, *given):
+        bit = inner(evidence, *given)
         leak = jnp.sum(evidence.present.astype(jnp.int32)) > 3
         return bit | leak
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as some
 from hypothesis.extra.numpy import arrays
 from scipy.special import ndtr as scipy_ndtr
@@ -102,7 +102,7 @@ def test_wide_components_and_small_variances_are_within_the_slack_too():
 
 
 def frequencies(scale=1.0):
-    """Accepted fraction at each place of a grid, for noise of a wrong scale if asked."""
+    """Accepted fraction at each place of a grid; noise may have a wrong scale."""
     places = np.linspace(-6, 6, 25)
     with jax.enable_x64(True):
         bit = jax.jit(
@@ -176,6 +176,7 @@ def place_and_variance(ratios):
 values = ADVERSARIAL | some.floats(-1, 1)
 
 
+@settings(max_examples=25)
 @given(arrays(np.float64, BATCH, elements=values), some.integers(0, BATCH - 1), values)
 def test_one_record_moves_a_batch_no_further_than_is_paid_for(ratios, who, other):
     """The shift of Δ* and of s² stay inside the bounds the accountants use."""
@@ -199,6 +200,7 @@ def test_the_bounds_are_attained():
     assert new_spread - spread == pytest.approx(4 * (BATCH - 1) / BATCH**2)
 
 
+@settings(max_examples=25)
 @given(arrays(np.float64, BATCH, elements=values))
 def test_place_and_variance_are_those_of_the_rounded_ratios(ratios):
     """Against plain integers of Python."""
@@ -275,7 +277,7 @@ def test_the_bit_of_each_test_has_its_distribution():
 
 
 def test_noise_never_vanishes_without_privacy():
-    """C = 1 and a batch whose own variance is 1: the distribution is that of V_cor alone."""
+    """C = 1 and a batch whose own variance is 1: V_cor alone is left."""
     fitted = correction_for(1.0)
     noise = CorrectedNoise(
         1.0, NormalMixture(fitted.centres, fitted.widths, fitted.weights)

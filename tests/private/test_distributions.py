@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""Words become numbers of the stated distribution, and bits of the stated probability."""
+"""Words become numbers and bits of the stated distributions."""
 
 import math
 

@@ -40,10 +40,10 @@ def test_small_sds_have_the_exact_probabilities(sd, reach):
 
 
 def test_the_chi_square_test_sees_an_sd_that_is_wrong():
-    """Rounded noise of sd 2 is not mistaken for one of 2.05."""
+    """Rounded noise of sd 2 is not mistaken for one of 2.1."""
     drawn = np.clip(draw(2, 30_000, 2), -8, 8)
     counts = np.bincount(drawn + 8, minlength=17)
-    wrong = probabilities(2.05, 8) * len(drawn)
+    wrong = probabilities(2.1, 8) * len(drawn)
     assert stats.chisquare(counts, wrong).pvalue < FALSE_ALARM
 
 

@@ -57,6 +57,7 @@ def test_every_bit_pattern_gives_an_integer_in_range(data, clip, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_an_integer_depends_on_its_own_ratio_alone(data, dtype):
     """Record by record, each gives the integer that it gives alone."""
@@ -121,6 +122,7 @@ def test_a_ratio_is_rounded_to_the_nearest_step(dtype):
     assert steps_of(at_the_clip, grid)[1] < 2**20
 
 
+@settings(max_examples=40)
 @given(data=st.data())
 def test_integers_are_those_of_plain_python(data):
     ratios = data.draw(hostile_ratios(np.float64, COUNT))
@@ -142,6 +144,7 @@ def test_a_ratio_turned_round_gives_the_negative_integer(data, clip, dtype):
     assert np.array_equal(steps_of(there, grid), -steps_of(back, grid))
 
 
+@settings(max_examples=40)
 @given(data=st.data())
 def test_what_is_not_present_gives_zero(data):
     ratios = data.draw(hostile_ratios(np.float32, COUNT))
@@ -151,6 +154,7 @@ def test_what_is_not_present_gives_zero(data):
     assert np.array_equal(integers[present], steps_of(ratios, Grid(0.01))[present])
 
 
+@settings(max_examples=40)
 @given(data=st.data())
 def test_the_sum_is_the_same_in_any_order_and_any_blocks(data):
     ratios = data.draw(hostile_ratios(np.float32, COUNT))

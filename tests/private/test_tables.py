@@ -152,7 +152,7 @@ def test_one_missing_value_does_not_decide_over_a_run():
                 pd.DataFrame({"group": values}),
                 steps=4,
                 seed=1,
-                proposal=RandomWalk(0.5),
+                method=dpmcmc.Barker(proposal=RandomWalk(0.5)),
                 progress=False,
             )
         messages.add(str(caught.value))
@@ -229,16 +229,18 @@ def test_a_table_is_not_written_to():
     pd.testing.assert_frame_equal(frame, before)
 
 
+WEIGHTED = Model(
+    lambda theta, record: -0.5 * (record["x"] - theta) ** 2 * (1 + record["n"]),
+    lambda theta: -0.5 * theta**2,
+    0.0,
+)
+
+
 def chain_bits(table, steps=200):
     """Bits of a chain whose every step depends on every record that is present."""
-    model = Model(
-        lambda theta, record: -0.5 * (record["x"] - theta) ** 2 * (1 + record["n"]),
-        lambda theta: -0.5 * theta**2,
-        0.0,
-    )
     start = jnp.float32(0.0)
     chains = Chains(
-        model,
+        WEIGHTED,
         Records(table),
         RandomWalk(0.5).fit(start),
         FullData(Grid(0.7)),

@@ -315,8 +315,10 @@ def test_a_real_block_adapts_beside_a_discrete_one():
         records,
         steps=6000,
         chains=64,
-        proposal=Blocks(
-            {"m": Adaptive(RandomWalk(10.0)), "b": BitFlips()}, together=False
+        method=dpmcmc.Barker(
+            proposal=Blocks(
+                {"m": Adaptive(RandomWalk(10.0)), "b": BitFlips()}, together=False
+            )
         ),
         seed=25,
         progress=False,

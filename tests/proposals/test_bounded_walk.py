@@ -134,7 +134,7 @@ def test_reach_holds_along_a_compiled_chain(shape, precision):
         np.zeros(2),
         steps=2000,
         warmup=0,
-        proposal=walk,
+        method=dpmcmc.Barker(proposal=walk),
         precision=precision,
         seed=23,
         progress=False,

@@ -14,7 +14,7 @@ from dpmcmc.errors import InputError, require_positive
 from dpmcmc.model.coords import Coords, Dims, checked_coords, require_fitting
 from dpmcmc.model.preparation import Preparation
 from dpmcmc.model.python_function import PythonFunction
-from dpmcmc.model.responses import Responses, check_responses
+from dpmcmc.model.responses import Responses, check_moments, check_responses
 from dpmcmc.model.statistics import Statistics, check_statistics
 from dpmcmc.model.tracing import as_float, require_visible, shape_of_result, show_shapes
 
@@ -162,11 +162,11 @@ def check_model(model: Model, theta: Theta, record: Record) -> None:
     Raises
     ------
     InputError
-        If the preparation, the log-likelihood, the statistics, the prior or the
-        transform fails to trace, if the log-likelihood or the prior is not a real
-        scalar, if the log-likelihood leaves JAX by a callback or batches itself, if
-        dims do not fit what is shown, or if the prior is not finite at the
-        starting point.
+        If the preparation, the log-likelihood, the moments of responses, the
+        statistics, the prior or the transform fails to trace; if the log-likelihood or
+        the prior is not a real scalar; if what reads a record leaves JAX by a callback
+        or batches itself; if dims do not fit what is shown; or if the prior is not
+        finite at the starting point.
     """
     if model.preparation is not None:
         record = model.preparation.check(record)
@@ -174,6 +174,7 @@ def check_model(model: Model, theta: Theta, record: Record) -> None:
     _require_scalar("log_likelihood(theta, record)", likelihood, (theta, record))
     if type(model.log_likelihood) is not PythonFunction:
         require_visible("log_likelihood", model.log_likelihood, theta, record)
+    check_moments(model.responses, theta, record)
     if model.statistics is not None:
         check_statistics(model.statistics, theta, record)
     prior = shape_of_result("log_prior", model.log_prior, theta)

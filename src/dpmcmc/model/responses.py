@@ -16,8 +16,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.errors import InputError
+from dpmcmc.model.tracing import require_visible, shape_of_result, show_shapes
 
-__all__ = ["Moments", "Nodes", "Responses", "check_responses", "nodes_of"]
+__all__ = [
+    "Moments",
+    "Nodes",
+    "Responses",
+    "check_moments",
+    "check_responses",
+    "nodes_of",
+]
 
 _MOST_LISTED = 64
 """Most joint values of the responses that are summed over."""
@@ -71,12 +79,31 @@ def check_responses(responses: Any) -> None:
     if not isinstance(responses, Mapping) or not responses:
         raise InputError(f"responses is {responses!r}; {advice}")
     for name, given in responses.items():
-        if given is None or isinstance(given, Moments):
+        if isinstance(name, str) and (given is None or isinstance(given, Moments)):
             continue
         listed = np.asarray(given)
         is_list = listed.ndim == 1 and listed.size and listed.dtype.kind in "fiub"
         if not isinstance(name, str) or not is_list or not np.all(np.isfinite(listed)):
             raise InputError(f"responses has {name!r}: {given!r}; {advice}")
+
+
+def check_moments(responses: Responses | None, theta: Any, record: Any) -> None:
+    """Refuse moments that cannot be run on a record, or that JAX cannot see through.
+
+    ``record`` has the shapes and dtypes of a prepared record.
+    """
+    for name, given in (responses or {}).items():
+        if not isinstance(given, Moments):
+            continue
+        title = f"the moments of {name!r}"
+        found = shape_of_result(title, given.at, theta, record)
+        is_pair = isinstance(found, tuple) and len(found) == 2
+        if not is_pair or any(getattr(part, "size", 0) != 1 for part in found):
+            raise InputError(
+                f"{title} are {show_shapes(found)}; they must be two numbers, the mean "
+                "and the sd of the response."
+            )
+        require_visible(title, given.at, theta, record)
 
 
 def nodes_of(

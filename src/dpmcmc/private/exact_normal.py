@@ -30,7 +30,7 @@ Digits = list[int]
 def rounded_normals(tape: Tape, count: int, sd: int) -> np.ndarray:
     """Draw ``count`` normal numbers, rounded to the nearest whole numbers, as int64.
 
-    ``sd`` is their standard deviation before rounding, a whole number from 1 to 2⁵⁰.
+    ``sd`` is their standard deviation before rounding, a whole number from 1 to 2⁵¹.
 
     Guarantee
     ---------

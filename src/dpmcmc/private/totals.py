@@ -29,6 +29,9 @@ _NUMBERS_AT_ONCE = 2**20
 
 _MOST_NUMBERS = 2**20
 _MOST_NOISE = 2.0**30
+_FOR_ROUNDING = 1 + 2.0**-50
+"""Makes up for a quotient that was rounded, of which the noise was chosen."""
+
 _STRETCHES = 50
 """How many times at most progress is reported."""
 
@@ -60,16 +63,16 @@ def release_total(
     ---------
     The result is a function of S + K alone, S the integers of ``add`` for all records.
     K has independent entries, each exactly a normal number rounded to the nearest
-    integer, of sd at least ``noise`` times ``CLIP_STEPS``, from words of the tape that
-    nothing else uses. So if substituting one record moves S by at most m
-    ``CLIP_STEPS`` in length, the release is ``GaussianRelease(m / noise)``. No branch
-    depends on a record, and ``done`` receives numbers that follow from shapes alone.
+    integer, of sd at least (1 + 2⁻⁵¹) ``noise`` · ``CLIP_STEPS``, from words of the
+    tape that nothing else uses. So if substituting one record moves S by at most
+    m · ``CLIP_STEPS`` in length, the release is ``GaussianRelease(m / noise)``, also
+    where m / noise is computed in float64. No branch depends on a record, and ``done``
+    receives numbers that follow from shapes alone.
     """
     if not 0 < noise <= _MOST_NOISE:
         raise ValueError(f"a noise of {noise} is no noise")
     tape = tape.claim()
-    # CLIP_STEPS is a power of two, so that the product is exact.
-    sd = math.ceil(noise * CLIP_STEPS)
+    sd = math.ceil(noise * CLIP_STEPS * _FOR_ROUNDING)
     with boundary_arithmetic():
         opened, _ = open_records(records, dtype, devices)
         exact = _in_stretches(add, opened, public, len(records), done)

@@ -1,0 +1,158 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""Totals over all records: blocks, devices, progress, noise, words of the tape."""
+
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from adversarial import HOSTILE
+from answers import SIZE, Gradient, Named, asked, digest, simulated
+
+from dpmcmc.arithmetic import CLIP_STEPS
+from dpmcmc.private import Tape, release_counts, release_sum, totals
+from dpmcmc.private.histograms import exact_counts
+from dpmcmc.private.sums import exact_sum
+from dpmcmc.private.tape import Stream
+
+KINDS = {
+    "sum": (release_sum, Gradient(), 0),
+    "counts": (release_counts, Named(), 1),
+}
+
+
+@pytest.fixture(params=KINDS)
+def kind(request):
+    return KINDS[request.param]
+
+
+def forget_programs():
+    exact_sum.clear_cache()
+    exact_counts.clear_cache()
+
+
+@pytest.fixture
+def numbers_at_once(monkeypatch):
+    """Set how many numbers a block may hold; programs are made anew for it."""
+
+    def change(number):
+        monkeypatch.setattr(totals, "_NUMBERS_AT_ONCE", number)
+        forget_programs()
+
+    yield change
+    monkeypatch.undo()
+    forget_programs()
+
+
+@pytest.mark.parametrize("count", [1, 16, 1021])
+def test_blocks_change_nothing(kind, numbers_at_once, count):
+    release, question, which = kind
+    records = simulated(count)[which]
+    whole = asked(release, question, records)
+    for number in (1, 7 * 15):
+        numbers_at_once(number)
+        found = asked(release, question, records)
+        np.testing.assert_array_equal(found, whole, strict=True)
+
+
+def test_devices_change_nothing(fresh_process):
+    flags = "--xla_force_host_platform_device_count=3"
+    lines = fresh_process("answers.py", "1", "2", "3", XLA_FLAGS=flags).split()
+    assert set(lines) == {digest(1)}
+    assert len(lines) == 3
+
+
+@pytest.mark.parametrize("count", [15, 17, 1000])
+def test_progress_is_told_in_numbers_of_shapes_alone(
+    monkeypatch, kind, numbers_at_once, count
+):
+    """The same numbers for any records; each record once; the same total leaves."""
+    release, question, which = kind
+    numbers_at_once(16 * SIZE)
+    monkeypatch.setattr(totals, "_STRETCHES", 7)
+    hostile = np.resize(HOSTILE[np.float64], (count, SIZE))
+    heard = []
+    for records in (simulated(count)[which], hostile):
+        done = []
+        found = asked(release, question, records, done=done.append)
+        np.testing.assert_array_equal(found, asked(release, question, records))
+        heard.append(done)
+    assert heard[0] == heard[1]
+    assert sum(heard[0]) == count
+    assert 1 <= len(heard[0]) <= 7
+    assert min(heard[0]) > 0
+
+
+def test_the_noise_is_as_large_as_was_said(kind):
+    """Sd of 600 numbers of no record, 5 sd: false alarm below 1 in a million."""
+    release, question, _ = kind
+    nobody = np.full((1, SIZE), np.nan)
+    drawn = [
+        asked(release, question, nobody, noise=3.0, tape=Tape.seeded(seed))
+        for seed in range(600 // asked(release, question, nobody).size)
+    ]
+    numbers = np.ravel(drawn)
+    assert numbers.std() / 3.0 == pytest.approx(1, abs=5 / np.sqrt(2 * numbers.size))
+    assert np.all(numbers * CLIP_STEPS == np.round(numbers * CLIP_STEPS))
+
+
+@pytest.mark.parametrize("noise", [0.0, -1.0, np.nan, np.inf, 2.0**31])
+def test_nothing_leaves_without_noise(kind, noise):
+    release, question, _ = kind
+    with pytest.raises(ValueError, match="is no noise"):
+        asked(release, question, np.ones((5, SIZE)), noise=noise)
+
+
+@pytest.mark.parametrize("square", [4, 6])
+def test_noise_that_a_division_rounded_down_is_still_enough(monkeypatch, square):
+    """A noise of √square/μ, as floats, makes no more than μ, as real numbers."""
+    found = []
+
+    def no_noise(tape, count, sd):
+        found.append(sd)
+        return np.zeros(count, np.int64)
+
+    monkeypatch.setattr(totals, "rounded_normals", no_noise)
+    for places in range(1, 100):
+        noise = 2.0**-12 * (1 + places * 2.0**-8)  # a whole number of steps
+        mu = float(np.nextafter(square**0.5 / noise, 0))
+        asked(release_sum, Gradient(), np.ones((1, SIZE)), noise=square**0.5 / mu)
+        assert Fraction(square * CLIP_STEPS**2, found[-1] ** 2) <= Fraction(mu) ** 2
+
+
+def test_no_word_is_read_twice_and_none_of_other_streams(kind, monkeypatch):
+    calls, inner = [], Tape.words
+
+    def words(self, stream, chain, start, count, attempt=0):
+        calls.append((stream, attempt, chain, start, start + count))
+        return inner(self, stream, chain, start, count, attempt)
+
+    monkeypatch.setattr(Tape, "words", words)
+    release, question, _ = kind
+    asked(release, question, np.ones((20, SIZE)), done=lambda _: None)
+    assert {call[:3] for call in calls} == {(Stream.NOISE, 0, 0)}
+    ends = [call[3:] for call in sorted(calls)]
+    assert all(one[1] <= other[0] for one, other in pairwise(ends))
+
+
+def test_a_secret_tape_serves_once(kind):
+    release, question, _ = kind
+    tape = Tape.fresh()
+    asked(release, question, np.ones((5, SIZE)), tape=tape)
+    with pytest.raises(RuntimeError, match="this tape has been used"):
+        asked(release, question, np.ones((5, SIZE)), tape=tape)
+
+
+def test_a_total_too_long_to_bound_is_refused():
+    with pytest.raises(ValueError, match="too long to add"):
+        asked(release_counts, Named(count=2**20), np.ones((2, SIZE)))
+
+
+def test_what_was_compiled_serves_other_records(kind):
+    release, question, which = kind
+    records = simulated(64)[which]
+    asked(release, question, records)
+    before = exact_sum._cache_size() + exact_counts._cache_size()
+    asked(release, question, records[::-1].copy(), noise=2.0)
+    assert exact_sum._cache_size() + exact_counts._cache_size() == before

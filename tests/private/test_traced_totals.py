@@ -1,0 +1,68 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""The traced programs of totals: records meet in one integer sum, and nowhere else."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from answers import LINEAR, POINT, SIZE, Gradient, Named
+from programs import Source, trace_sources
+
+from dpmcmc.private import histograms, sums
+from dpmcmc.private.records import Opened
+
+COUNT = 1021  # a prime, so that no other axis has its length
+
+TOTALS = {
+    "sum": (sums.exact_sum, Gradient()),
+    "counts": (histograms.exact_counts, Named()),
+}
+
+
+def sources_of_total(name, dtype="float64"):
+    """Trace the exact total of one block and follow the records through it."""
+    exact, question = TOTALS[name]
+    exact.clear_cache()
+    with jax.enable_x64(True):
+        opened = Opened(np.zeros((COUNT, SIZE), dtype), np.ones(COUNT, bool))
+
+        def total(opened, public):
+            return exact(LINEAR, question, dtype, 1, opened, public, (0, 1))
+
+        program = jax.make_jaxpr(total)(opened, POINT)
+    sources, dtypes = [Source.RECORD, Source.RECORD, Source.PUBLIC], []
+    found = trace_sources(program.jaxpr, sources, COUNT, dtypes)
+    exact.clear_cache()
+    return found, dtypes
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", TOTALS)
+def test_records_meet_in_one_integer_sum_alone(name, dtype):
+    """In the traced program of what is added before noise."""
+    found, dtypes = sources_of_total(name, dtype)
+    assert found == [Source.SUM]
+    assert [str(kind) for kind in dtypes] == ["int64"]
+
+
+def test_a_total_that_centres_records_is_found(monkeypatch):
+    inner = sums.bounded_vectors
+
+    def centred(vectors, present):
+        return inner(vectors - jnp.mean(vectors, axis=0), present)
+
+    monkeypatch.setattr(sums, "bounded_vectors", centred)
+    with pytest.raises(AssertionError, match="summed as float"):
+        sources_of_total("sum")
+
+
+def test_a_total_that_divides_by_how_many_are_present_is_found(monkeypatch):
+    inner = sums.bounded_vectors
+
+    def scaled(vectors, present):
+        return inner(vectors, present) // jnp.sum(present, dtype=jnp.int64)
+
+    monkeypatch.setattr(sums, "bounded_vectors", scaled)
+    with pytest.raises(AssertionError, match="by their sum"):
+        sources_of_total("sum")
