@@ -18,6 +18,7 @@ from scipy.linalg import qr, solve_triangular
 from dpmcmc.influence.derivatives import prepared
 from dpmcmc.influence.predictors import find_predictors
 from dpmcmc.model.informed import informed_coordinates
+from dpmcmc.model.tracing import is_double
 from dpmcmc.sampling.problem import Problem
 
 __all__ = ["Basis", "basis_of"]
@@ -84,8 +85,9 @@ def basis_of(problem: Problem) -> Basis:
 def _slopes(problem: Problem) -> np.ndarray:
     """Rows of B for made-up records; none where they cannot be had."""
     model = problem.model
-    with jax.enable_x64(True):
-        start = jax.tree.map(lambda leaf: jnp.asarray(leaf, float), problem.initial)
+    # In the precision of the chain: numbers of made-up records are exact in any.
+    with jax.enable_x64(is_double(problem.dtype)):
+        start = problem.initial
         flat, unravel = ravel_pytree(start)
 
         def slope(record: Any) -> jax.Array:

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from dpmcmc.model.tracing import as_float
+from dpmcmc.model.tracing import as_float, is_double
 from dpmcmc.sampling.problem import Problem
 
 __all__ = ["Prior"]
@@ -25,18 +25,19 @@ _FLATTEST = 1e-9
 
 
 class Prior:
-    """Value and derivatives of a log prior, by coordinates of θ, in float64.
+    """Value and derivatives of a log prior, by coordinates of θ.
 
     Where a derivative is not finite, the prior is taken as flat.
     """
 
     def __init__(self, problem: Problem) -> None:
+        self._dtype = problem.dtype
         self._look = _compiled(problem)
 
     def at(self, point: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Log prior, gradient and Hessian at a point."""
-        with jax.enable_x64(True):
-            found = self._look(jnp.asarray(point, jnp.float64))
+        with jax.enable_x64(is_double(self._dtype)):
+            found = self._look(jnp.asarray(point, self._dtype))
         value, gradient, hessian = (np.asarray(part, np.float64) for part in found)
         if not (np.all(np.isfinite(gradient)) and np.all(np.isfinite(hessian))):
             gradient, hessian = np.zeros_like(gradient), np.zeros_like(hessian)
@@ -97,12 +98,11 @@ class Prior:
 
 
 def _compiled(problem: Problem) -> Callable[[jax.Array], Any]:
-    with jax.enable_x64(True):
-        start = jax.tree.map(lambda leaf: jnp.asarray(leaf, float), problem.initial)
-        _, unravel = ravel_pytree(start)
+    with jax.enable_x64(is_double(problem.dtype)):
+        _, unravel = ravel_pytree(problem.initial)
 
     def log_prior(flat: jax.Array) -> jax.Array:
-        return as_float(problem.model.log_prior(unravel(flat)), float)
+        return as_float(problem.model.log_prior(unravel(flat)), problem.dtype)
 
     # One program for all three: to compile takes longer than to run.
     return jax.jit(
