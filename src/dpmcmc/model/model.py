@@ -76,7 +76,8 @@ class Model:
     coords, dims
         Names for the places of parameters, as ArviZ and PyMC have them, such as
         ``coords={"predictor": ["age", "income"]}`` and ``dims={"coefficients":
-        ["predictor"]}``. Parameters are named as in `Posterior.draws`. Names are public.
+        ["predictor"]}``. Parameters are named as in `Posterior.draws`. Names are
+        public.
     """
 
     log_likelihood: Callable[[Theta, Record], Any]

@@ -11,8 +11,8 @@ from jax.scipy.special import gammaln
 
 from dpmcmc.errors import require_positive
 from dpmcmc.model.model import Model
-from dpmcmc.model.responses import Moments
 from dpmcmc.model.preparation import Clamp, Preparation
+from dpmcmc.model.responses import Moments
 from dpmcmc.models.design import Design
 from dpmcmc.models.priors import Normal, Prior
 from dpmcmc.models.settings import Range, preparation, require_range

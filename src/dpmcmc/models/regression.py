@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 
 from dpmcmc.model.model import Model
-from dpmcmc.model.responses import Moments
 from dpmcmc.model.preparation import Clamp, Preparation
+from dpmcmc.model.responses import Moments
 from dpmcmc.models.design import Design
 from dpmcmc.models.priors import Prior
 from dpmcmc.models.products import product_statistics

@@ -74,6 +74,4 @@ def widest_clip(
             "proposal of bounded moves."
         )
     steps = require_count("steps", request.steps, "Give the steps of each chain.")
-    return largest_clip(
-        decision_of, chains * steps, request.epsilon, request.delta
-    )
+    return largest_clip(decision_of, chains * steps, request.epsilon, request.delta)

@@ -187,9 +187,7 @@ def _barker_decision(records: int) -> Callable[[float], Event]:
     return partial(BarkerBit, records=records)
 
 
-def _gaussian_decision(
-    records: int, noise: CorrectedNoise
-) -> Callable[[float], Event]:
+def _gaussian_decision(records: int, noise: CorrectedNoise) -> Callable[[float], Event]:
     mixture = noise.correction
     return partial(
         GaussianBarkerBit,
