@@ -21,6 +21,7 @@ from dpmcmc.model.responses import Nodes
 from dpmcmc.sampling.fit.tails import BINS, EDGES
 
 __all__ = [
+    "EXTREME",
     "CurvatureBins",
     "LastAnswer",
     "LastPublic",
@@ -28,11 +29,16 @@ __all__ = [
     "Public",
     "RoundAnswer",
     "RoundPublic",
+    "Unravel",
     "hessian_entries",
+    "hessian_of_entries",
 ]
 
 _POWERS = 60
 """Powers of two from 2⁻⁶⁰ to 2⁶⁰ are told apart."""
+
+EXTREME = float(EDGES[6])
+"""Gradients so many times as long as usual are extreme."""
 
 _CENTRINGS = 4
 """Iterations that make the expectation of a clipped gradient zero."""
@@ -88,6 +94,14 @@ def hessian_entries(size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return rows, columns, np.where(rows == columns, 1.0, np.sqrt(2.0))
 
 
+def hessian_of_entries(entries: np.ndarray, size: int) -> np.ndarray:
+    """The symmetric matrix with these entries."""
+    rows, columns, multiples = hessian_entries(size)
+    matrix = np.zeros((size, size))
+    matrix[rows, columns] = matrix[columns, rows] = entries / multiples
+    return matrix
+
+
 @dataclass(frozen=True)
 class CurvatureBins:
     """Histograms of the curvature of each coordinate, over powers of two.
@@ -103,9 +117,9 @@ class CurvatureBins:
         return 2 * _POWERS + 1
 
     @staticmethod
-    def middles() -> np.ndarray:
-        """What a number in each bin is about."""
-        return 2.0 ** np.arange(-_POWERS, _POWERS + 1) * 1.45
+    def powers() -> np.ndarray:
+        """The least number in each bin."""
+        return 2.0 ** np.arange(-_POWERS, _POWERS + 1)
 
     def __call__(self, model: Model, record: Any, public: Frame) -> jax.Array:
         """The power of two below each |Hessian entry| of the diagonal."""
@@ -191,9 +205,9 @@ class LastAnswer:
             jnp.asarray(part, first.dtype)
             for part in (public.tight, public.wide, public.hessian, public.parts)
         )
-        near, kept = jnp.zeros_like(scaled), jnp.zeros(2, first.dtype)
+        near, kept = jnp.zeros_like(scaled), jnp.zeros(3, first.dtype)
         if self.nodes is not None:
-            centre, kept = self._centring(model, record, public.at.frame, metric, tight)
+            centre, kept = self._centring(model, record, public.at, tight)
             near = (scaled - centre) * clip_factor(scaled - centre, tight)
             near = jnp.where(parts[0] > 0, near, 0)
         rest = scaled * clip_factor(scaled, wide) - near
@@ -208,33 +222,36 @@ class LastAnswer:
         )
 
     def _centring(
-        self, model: Model, record: Any, frame: Frame, metric: jax.Array, bound: Any
+        self, model: Model, record: Any, at: Public, bound: jax.Array
     ) -> tuple[jax.Array, jax.Array]:
-        """α, and how much of |g|² a tight gradient keeps, over the responses."""
+        """α, and three expectations over the responses.
+
+        How much of |g|² a tight gradient keeps; |g|²; and how probable an extreme
+        length is.
+        """
         assert self.nodes is not None
-        kind = metric.dtype
-        centre = self.unravel(jnp.asarray(frame.centre, kind))
-        found = self.nodes(centre, record)
+        kind = bound.dtype
+        metric, typical = (jnp.asarray(part, kind) for part in at[1:])
+        found = self.nodes(self.unravel(jnp.asarray(at.frame.centre, kind)), record)
 
-        def at(responses: Any) -> tuple[jax.Array, jax.Array]:
-            return gradient(model, {**record, **responses}, frame, self.unravel)
+        def look(responses: Any) -> tuple[jax.Array, jax.Array]:
+            return gradient(model, {**record, **responses}, at.frame, self.unravel)
 
-        logs, gradients = jax.vmap(at)(found.columns)
-        chances = jax.nn.softmax(logs + found.log_measure.astype(kind))
-        scaled = _finite(gradients / metric)
-        scaled = jnp.where(chances[:, None] > 0, scaled, 0)
+        logs, gradients = jax.vmap(look)(found.columns)
+        weights = jax.nn.softmax(logs + found.log_measure.astype(kind))
+        scaled = jnp.where(weights[:, None] > 0, _finite(gradients / metric), 0)
         clip = jax.vmap(lambda row: row * clip_factor(row, bound))
         alpha = jnp.zeros_like(metric)
         for _ in range(_CENTRINGS):
-            alpha = alpha + chances @ clip(scaled - alpha)
-        usable = jnp.all(jnp.isfinite(alpha))
-        alpha = jnp.where(usable, alpha, 0)
-        inside = jnp.sum(clip(scaled - alpha) * scaled, axis=1)
+            alpha = alpha + weights @ clip(scaled - alpha)
+        alpha = jnp.where(jnp.all(jnp.isfinite(alpha)), alpha, 0)
+        inside = jnp.sum(clip(scaled - alpha) * scaled, axis=1) / bound**2
         squares = jnp.sum(scaled * scaled, axis=1)
-        # Both in units of bound², where they are at most about 1 for usual records.
-        both = chances @ jnp.stack([inside, squares], axis=1) / bound**2
-        limited = jnp.clip(jnp.where(jnp.isfinite(both), both, 0), 0, 1) / jnp.sqrt(2.0)
-        return alpha, limited.astype(kind)
+        is_extreme = squares > (EXTREME * typical) ** 2
+        rows = jnp.stack([inside, squares / bound**2, is_extreme.astype(kind)], axis=1)
+        expected = weights @ rows
+        limited = jnp.clip(jnp.where(jnp.isfinite(expected), expected, 0), 0, 1)
+        return alpha, limited / np.sqrt(3)
 
 
 def _clipped_entries(hessian: jax.Array, bound: jax.Array) -> jax.Array:

@@ -70,7 +70,7 @@ class Tail:
 
     def beyond(self, bound: float) -> float:
         """How many records are longer than a bound."""
-        return float(np.median(self._draws @ (_MIDDLES > bound)))
+        return float(np.median(self._draws @ (bound < _MIDDLES)))
 
     def choose(self, noise: float, least: float) -> float:
         """The bound that balances what it cuts with the noise that it costs.

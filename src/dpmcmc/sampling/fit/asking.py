@@ -1,0 +1,51 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""How a fit asks the records: it yields questions, and is sent noisy answers.
+
+A fit is a generator that sees nothing of the records but the answers. So what it asks
+next depends on what was released and on nothing else; and a fit that was interrupted
+goes on by being sent again what was kept.
+"""
+
+from collections.abc import Generator
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from dpmcmc.private import Bins, Measure
+
+__all__ = ["Answer", "Ask", "Asking"]
+
+T = TypeVar("T")
+
+
+class Ask(NamedTuple):
+    """A question to all records.
+
+    Attributes
+    ----------
+    question
+        What is asked of each record: a vector, or its bins.
+    public
+        What the question reads beside a record.
+    fraction
+        The fraction of the fit's budget to pay, in squares of μ.
+    histograms
+        How many histograms are asked for; 0 for a sum of vectors.
+    """
+
+    question: Measure | Bins
+    public: Any
+    fraction: float
+    histograms: int = 0
+
+
+class Answer(NamedTuple):
+    """A noisy sum, or noisy counts with a row for each histogram; and the noise's sd."""
+
+    values: np.ndarray
+    noise: float
+
+
+Asking = Generator[Ask, Answer, T]
+"""Asks, and returns what it found."""

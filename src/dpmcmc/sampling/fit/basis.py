@@ -1,0 +1,125 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""The directions of θ that records inform, and those in which only the prior speaks.
+
+A parameter of the prior alone is in no record's log-likelihood; and where group effects
+are added to a common mean, records inform their sums only. Both are properties of the
+model: they are found from its program and from made-up records, and are public.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from scipy.linalg import qr, solve_triangular
+
+from dpmcmc.influence.derivatives import prepared
+from dpmcmc.influence.predictors import find_predictors
+from dpmcmc.model.informed import informed_coordinates
+from dpmcmc.sampling.problem import Problem
+
+__all__ = ["Basis", "basis_of"]
+
+_MADE_UP = 4096
+"""Made-up records; integers among their values run up to here."""
+
+_MOST_NUMBERS = 2**26
+_COLLINEAR = 1e-9
+
+
+class Basis(NamedTuple):
+    """Coordinates of which the first are informed: θ = centre + factor u + rest w.
+
+    Attributes
+    ----------
+    factor
+        A column for each informed coordinate u: a unit vector.
+    inverse
+        What makes u of θ − centre; the log-likelihood depends on θ through u alone.
+    rest
+        Columns of directions in which no record's log-likelihood changes.
+    """
+
+    factor: np.ndarray
+    inverse: np.ndarray
+    rest: np.ndarray
+
+
+def basis_of(problem: Problem) -> Basis:
+    """Find what records inform; from the model, and no record is read.
+
+    The log-likelihood depends on θ through predictors η = a + B θ, with a and B of each
+    record. Directions that no row of any B reaches are found by pivoted QR of the rows
+    for made-up records of many kinds.
+    """
+    informed = np.flatnonzero(informed_coordinates(problem.model, problem.one_record))
+    size = problem.coordinates
+    rows = _slopes(problem)[:, informed]
+    lengths = np.linalg.norm(rows, axis=0)
+    pivots, combined = np.arange(len(informed)), np.zeros((len(informed), 0))
+    if rows.size and np.all(np.isfinite(lengths)) and np.all(lengths > 0):
+        # Triangular factors of all rows together are those of their own triangle.
+        triangle = np.linalg.qr(rows / lengths, mode="r")
+        _, upper, order = qr(triangle, mode="economic", pivoting=True)
+        sizes = np.abs(np.diag(upper))
+        rank = int(np.sum(sizes > _COLLINEAR * sizes[0]))
+        pivots = order
+        combined = solve_triangular(upper[:rank, :rank], upper[:rank, rank:])
+        combined *= lengths[order[rank:]] / lengths[order[:rank], None]
+    rank = len(pivots) - combined.shape[1]
+    keep, drop = pivots[:rank], pivots[rank:]
+    kept = np.argsort(keep)
+    keep, combined = keep[kept], combined[kept]
+    unit = np.eye(size)
+    factor = unit[:, informed[keep]]
+    inverse = factor.T.copy()
+    inverse[:, informed[drop]] = combined
+    others = np.setdiff1d(np.arange(size), informed[keep])
+    rest = unit[:, others] - factor @ inverse[:, others]
+    return Basis(factor, inverse, rest)
+
+
+def _slopes(problem: Problem) -> np.ndarray:
+    """Rows of B for made-up records; none where they cannot be had."""
+    model = problem.model
+    with jax.enable_x64(True):
+        start = jax.tree.map(lambda leaf: jnp.asarray(leaf, float), problem.initial)
+        flat, unravel = ravel_pytree(start)
+
+        def slope(record: Any) -> jax.Array:
+            record = prepared(model, record)
+            found = find_predictors(model.log_likelihood, start, record)
+            if found.size * len(flat) * _MADE_UP > _MOST_NUMBERS:
+                return jnp.zeros((0, len(flat)))
+
+            def eta(at: jax.Array) -> jax.Array:
+                return ravel_pytree(found.at(unravel(at), record))[0]
+
+            return jax.jacrev(eta)(flat)
+
+        rows = jax.jit(jax.vmap(slope))(_made_up(problem.one_record))
+        return np.asarray(rows, np.float64).reshape(-1, len(flat))
+
+
+def _made_up(one_record: Any) -> Any:
+    """Records of many kinds: small numbers, and all whole numbers up to a few thousand."""
+    generator = np.random.default_rng(0)
+
+    def column(leaf: Any) -> np.ndarray:
+        shape = (_MADE_UP, *leaf.shape)
+        whole = generator.permuted(
+            np.broadcast_to(
+                np.arange(_MADE_UP).reshape(-1, *(1,) * len(leaf.shape)), shape
+            ),
+            axis=0,
+        )
+        if leaf.dtype == bool:
+            return whole % 2 == 0
+        if np.issubdtype(leaf.dtype, np.integer):
+            return (whole % (np.iinfo(leaf.dtype).max + 1)).astype(leaf.dtype)
+        small = generator.standard_normal(shape)
+        return np.where(generator.random(shape) < 0.5, small, whole).astype(leaf.dtype)
+
+    return jax.tree.map(column, one_record)

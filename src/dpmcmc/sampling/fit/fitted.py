@@ -1,0 +1,177 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a fit found: the quadratic part of the log-likelihood, and how sure it is.
+
+All of it is computed from what was released and from public numbers.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from dpmcmc.influence.derivatives import Frame
+from dpmcmc.influence.residual import Residual
+from dpmcmc.sampling.fit.last import Quadratic
+from dpmcmc.sampling.fit.questions import Unravel
+from dpmcmc.sampling.fit.rounds import Arrival
+
+__all__ = ["Fitted", "fitted_to"]
+
+_THIRD_ORDER = 0.5
+"""What a step leaves out, beside half its square: third derivatives of about 1."""
+
+_SURPRISING = 4.0
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """What a fit found, as arrays that can be kept.
+
+    Attributes
+    ----------
+    point, factor, inverse
+        θ = point + factor · v, and what makes v of θ − point.
+    metric, gradient_bound, hessian_bound
+        How records were clipped: see `Residual`.
+    relative_bound
+        The bound on gradients, in usual lengths.
+    gradient, hessian
+        Sums over records, as they were released.
+    mode, covariance
+        Of the posterior that the quadratic and the prior make, by coordinates of θ.
+    shift
+        The covariance of how far noise and clipping may have moved it.
+    rounds
+        How many Newton rounds there were.
+    arrived, is_far, is_flat
+        Whether the rounds ended close by; whether the last gradient contradicts them;
+        whether a direction is too flat to be told from none.
+    cut_sd
+        What clipping may have cut, in posterior sd.
+    extremes
+        Fraction of records with extreme gradients, its sd, and what the model expects.
+    misfit
+        What the clip of a decision would cut off residuals that no quadratic holds,
+        over all records: a difference of log densities.
+    """
+
+    point: np.ndarray
+    factor: np.ndarray
+    inverse: np.ndarray
+    metric: np.ndarray
+    gradient_bound: float
+    relative_bound: float
+    hessian_bound: float
+    gradient: np.ndarray
+    hessian: np.ndarray
+    mode: np.ndarray
+    covariance: np.ndarray
+    shift: np.ndarray
+    rounds: int
+    arrived: bool
+    is_far: bool
+    is_flat: bool
+    cut_sd: float
+    extremes: np.ndarray
+    misfit: float = 0.0
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Everything as arrays, to be kept."""
+        return {name: np.asarray(value) for name, value in asdict(self).items()}
+
+    @classmethod
+    def of(cls, arrays: Mapping[str, np.ndarray]) -> "Fitted":
+        """Read what `arrays` wrote."""
+        return cls(**{n: a if a.ndim else a.item() for n, a in arrays.items()})
+
+    @property
+    def widening(self) -> float:
+        """How much wider than the posterior the intervals are, at the median."""
+        own, more = np.diag(self.covariance), np.diag(self.shift)
+        return float(np.median(np.sqrt(1 + more / np.maximum(own, 1e-300))))
+
+    def residual(
+        self, unravel: Unravel, tempering: float, *, clipped: bool = True
+    ) -> Residual:
+        """What of a record enters a decision; ``clipped`` as in the release or not."""
+        return Residual(
+            frame=Frame(self.point, self.factor),
+            inverse=self.inverse,
+            metric=self.metric,
+            gradient_bound=self.gradient_bound if clipped else _HUGE,
+            hessian_bound=self.hessian_bound if clipped else _HUGE,
+            gradient=self.gradient,
+            hessian=self.hessian,
+            unravel=unravel,
+            tempering=tempering,
+        )
+
+
+_HUGE = 1e30
+"""A bound that clips nothing that float32 can hold the square of."""
+
+
+def fitted_to(arrival: Arrival, found: Quadratic) -> Fitted:
+    """Add the prior to the quadratic, and work out what noise does to the mode."""
+    place = arrival.place
+    setting = place.setting
+    basis, count = setting.basis, setting.records * setting.tempering
+    size = setting.size
+    frame = np.concatenate([place.factor, basis.rest], axis=1)
+    v, precision = setting.prior.climb(
+        place.point, frame, count * found.gradient, count * found.curvature
+    )
+    total = found.curvature + place.prior[1]
+    gradient = found.gradient + place.prior[0]
+    step = np.linalg.solve(total, gradient)
+    noise = np.zeros_like(precision)
+    noise[:size, :size] = count**2 * _gradient_noise(found, step, total)
+    covariance = np.linalg.inv(precision)
+    return Fitted(
+        point=place.point,
+        factor=place.factor,
+        inverse=np.linalg.solve(place.whitening, basis.inverse),
+        metric=place.metric,
+        gradient_bound=found.gradient_bound,
+        relative_bound=found.gradient_bound / place.typical,
+        hessian_bound=found.hessian_bound,
+        gradient=setting.records * found.gradient,
+        hessian=-setting.records * found.curvature,
+        mode=place.point + frame @ v,
+        covariance=frame @ covariance @ frame.T,
+        shift=frame @ covariance @ noise @ covariance @ frame.T,
+        rounds=arrival.rounds,
+        arrived=arrival.arrived,
+        is_far=arrival.arrived and _is_far(arrival, found, gradient),
+        is_flat=found.is_flat,
+        cut_sd=found.cut_sd,
+        extremes=np.array(found.extremes),
+    )
+
+
+def _gradient_noise(
+    found: Quadratic, step: np.ndarray, curvature: np.ndarray
+) -> np.ndarray:
+    """The covariance of the gradient at the mode: noise, clipping, and a long step.
+
+    Noise of the curvature is multiplied by the step; what third derivatives would add
+    grows with its square.
+    """
+    size = len(step)
+    one = np.eye(size)
+    of_curvature = step @ step * one + np.outer(step, step)
+    third = (_THIRD_ORDER * step @ curvature @ step) ** 2 / size
+    return (
+        np.diag(found.wide_variance)
+        + found.curvature_noise**2 / 2 * of_curvature
+        + third * one
+    )
+
+
+def _is_far(arrival: Arrival, found: Quadratic, gradient: np.ndarray) -> bool:
+    """Whether the last gradient is larger than the rounds said that it would be."""
+    size = len(gradient)
+    covariance = arrival.covariance + np.diag(found.variance)
+    square = gradient @ np.linalg.solve(covariance, gradient)
+    return bool(square > size + _SURPRISING * np.sqrt(2 * size))

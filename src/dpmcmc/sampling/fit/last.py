@@ -1,0 +1,216 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""The last release: the quadratic part of the log-likelihood, with most of the budget.
+
+Bounds are as a histogram at the very place says. Where the model says what responses a
+record might have had, gradients are clipped tightly without bias, and what that leaves,
+which is little if the model is right, is asked for apart under a wide bound.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from dpmcmc.model.responses import nodes_of
+from dpmcmc.sampling.fit.asking import Ask, Asking
+from dpmcmc.sampling.fit.excess import Excess, shrunken
+from dpmcmc.sampling.fit.geometry import denoised
+from dpmcmc.sampling.fit.questions import (
+    EXTREME,
+    LastAnswer,
+    LastPublic,
+    LengthBins,
+    Unravel,
+    hessian_of_entries,
+)
+from dpmcmc.sampling.fit.rounds import Arrival
+from dpmcmc.sampling.fit.tails import Counts, Tail
+
+__all__ = ["Extremes", "Quadratic", "ask_last"]
+
+_LENGTHS = 0.09
+"""The fraction of what is left for histograms of lengths."""
+
+_EXPECTED = 0.01
+"""And for what the model expects, where it says so."""
+
+_FOR_HESSIAN = (0.02, 0.04, 0.08, 0.15, 0.3)
+_STEP = 2.5
+"""The Hessian's part is chosen as for a step of so many posterior sd."""
+
+_TIGHT, _WIDEST = 2.0, 8.0
+"""Tight bounds, in typical lengths; there are none beside wider bounds than the other,
+where most is beyond the tight one."""
+
+_LEAST_BOUND = 1.2
+_WORTH = 1.25
+_FOR_EXCESS = 0.7
+"""Of the excess, whose size is shrunk: less than its noise alone would ask for."""
+
+_CAUTIOUS = 0.9
+"""Intervals hold what this quantile says may have been cut."""
+
+
+class Extremes(NamedTuple):
+    """How many records have gradients far longer than usual, and how many should.
+
+    Fractions of the records; ``expected`` is NaN where the model does not say.
+    """
+
+    found: float
+    sd: float
+    expected: float
+
+
+@dataclass(frozen=True, eq=False)
+class Quadratic:
+    """The quadratic part about a place, per record, as it was released.
+
+    Attributes
+    ----------
+    gradient, curvature
+        Of the log-likelihood, in v; curvature is positive definite.
+    variance
+        Of the gradient: noise and what a bound may have cut, by its middle estimate.
+    wide_variance
+        The same, with a cautious estimate of what was cut.
+    curvature_noise
+        The sd of entries of the curvature.
+    gradient_bound, hessian_bound
+        Where gradients were clipped, as lengths of g / metric; and Hessians.
+    is_flat
+        Whether a direction is too flat to be told from none.
+    cut_sd
+        What may have been cut, in posterior sd.
+    extremes
+        What was found beyond usual lengths.
+    """
+
+    gradient: np.ndarray
+    curvature: np.ndarray
+    variance: np.ndarray
+    wide_variance: np.ndarray
+    curvature_noise: float
+    gradient_bound: float
+    hessian_bound: float
+    is_flat: bool
+    cut_sd: float
+    extremes: Extremes
+
+
+def ask_last(
+    arrival: Arrival, left: float, responses: object, unravel: Unravel
+) -> Asking[Quadratic]:
+    """Ask for lengths, then for all sums at once, with all that is left.
+
+    Parameters
+    ----------
+    arrival
+        Where to ask.
+    left
+        The fraction of the budget to pay.
+    responses
+        As in `Model`.
+    unravel
+        Makes θ of its coordinates.
+    """
+    place = arrival.place
+    size, records = place.setting.size, place.setting.records
+    typical, metric = place.typical, place.metric
+    answer = yield Ask(LengthBins(unravel), place.public, _LENGTHS * left, histograms=2)
+    lengths, hessians = (Counts(row, answer.noise) for row in answer.values)
+    observed = [lengths, arrival.lengths] if arrival.arrived else [lengths]
+    tail, hessian_tail = Tail(observed, records), Tail([hessians], records, seed=1)
+    # The noise of a sum with all of the rest, in units of its bound.
+    noise = answer.noise * np.sqrt(_LENGTHS / (1 - _LENGTHS))
+    for_hessian, most = _hessian_part(
+        hessian_tail, noise, arrival.curvature_noise, size, records
+    )
+    nodes = nodes_of(responses)
+    expected = 0.0 if nodes is None else _EXPECTED
+    rest = 1 - for_hessian - expected
+    wide = tail.choose(noise / np.sqrt(rest) * place.noise_per_cut, _LEAST_BOUND)
+    is_tight = nodes is not None and _WORTH * _TIGHT < wide < _WIDEST
+    room = wide - _TIGHT if is_tight else wide
+    for_excess = rest * (_FOR_EXCESS * room / wide if is_tight else 1.0)
+    parts = np.sqrt([rest - for_excess, for_excess, for_hessian, expected])
+    total, noise = yield Ask(
+        LastAnswer(unravel, nodes),
+        LastPublic(place.public, _TIGHT * typical, wide * typical, most * size, parts),
+        (1 - _LENGTHS) * left,
+    )
+    near, far, entries, kept = np.split(
+        total, [size, 2 * size, 2 * size + size * (size + 1) // 2]
+    )
+    hessian_units = most * size / parts[2] / records
+    clipped = hessian_tail.cut(most) * size / records / np.sqrt(2 * size)
+    curvature, curvature_noise, is_flat = _curvature(
+        -hessian_of_entries(entries, size) * hessian_units,
+        float(np.hypot(noise * hessian_units, clipped)),
+        arrival.curvature_noise,
+    )
+    units = metric * room * typical / parts[1] / records
+    gradient, variance = far * units, (noise * units) ** 2
+    found = Extremes(
+        tail.beyond(EXTREME) / records, lengths.sd * np.sqrt(8) / records, np.nan
+    )
+    if nodes is not None:
+        inside, squares, beyond = kept / parts[3] * np.sqrt(3) / records
+        found = found._replace(expected=float(np.clip(beyond, 0, 1)))
+    if is_tight:
+        lost = float(np.clip(1 - inside / max(squares, 1e-9), 0, 1))
+        tight_units = metric * _TIGHT * typical / parts[0] / records
+        gradient, variance = shrunken(
+            Excess(near * tight_units, gradient, variance, lost),
+            curvature,
+            place.prior,
+            metric,
+        )
+        variance = variance + (noise * tight_units) ** 2
+    cautious = np.hypot(tail.cut(wide, _CAUTIOUS), lengths.sd * wide)
+    cut_sd = cautious * typical * np.sqrt(np.sum(place.directions * metric**2))
+    return Quadratic(
+        gradient=gradient,
+        curvature=curvature,
+        variance=variance + place.cut_variance(tail.cut(wide)),
+        wide_variance=variance + place.cut_variance(cautious),
+        curvature_noise=curvature_noise,
+        gradient_bound=wide * typical,
+        hessian_bound=most * size,
+        is_flat=is_flat,
+        cut_sd=float(cut_sd / np.sqrt(records * size)),
+        extremes=found,
+    )
+
+
+def _hessian_part(
+    tail: Tail, noise: float, known: float, size: int, records: int
+) -> tuple[float, float]:
+    """The Hessian's fraction of the last sum, and its bound.
+
+    The fraction makes the smallest error of a step of usual length: noise of the
+    gradient, and of the Hessian times the step.
+    """
+    errors = {}
+    for fraction in _FOR_HESSIAN:
+        one = noise / np.sqrt(fraction) * np.sqrt(2 * size)
+        bound = tail.choose(one, 1.0)
+        entries = np.hypot(one * bound, tail.cut(bound)) * size / records
+        entries = entries / np.sqrt(2 * size)
+        error = 2 * size / (1 / entries**2 + 1 / known**2)
+        errors[(1 + _STEP**2 * error) / (1 - fraction)] = fraction, bound
+    return errors[min(errors)]
+
+
+def _curvature(
+    found: np.ndarray, noise: float, known: float
+) -> tuple[np.ndarray, float, bool]:
+    """The curvature with what the rounds knew, made positive; its noise; if flat."""
+    size = len(found)
+    weight = 1 / (1 + (noise / known) ** 2)
+    noise = noise * np.sqrt(weight)
+    mixed = denoised(weight * found + (1 - weight) * np.eye(size), noise)
+    values, vectors = np.linalg.eigh(mixed)
+    curvature = (vectors * np.maximum(values, noise)) @ vectors.T
+    return curvature, float(noise), bool(np.any(values < noise * np.sqrt(size)))

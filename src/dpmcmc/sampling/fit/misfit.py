@@ -1,0 +1,64 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""Histograms of residuals beside the clip of a decision: how much decisions cut.
+
+Before the chain, they say whether a quadratic can serve at all; after it, what the
+decisions did cut.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from dpmcmc.influence.residual import Residual
+from dpmcmc.model.model import Model
+from dpmcmc.sampling.fit.tails import BINS, EDGES, Counts, Tail
+
+__all__ = ["ResidualBins", "ResidualPublic", "cut_by"]
+
+
+class ResidualPublic(NamedTuple):
+    """Moves, from ``current`` to ``proposed`` points with a leading axis; the clip."""
+
+    residual: Residual
+    current: Any
+    proposed: Any
+    clip: float
+
+
+@dataclass(frozen=True)
+class ResidualBins:
+    """A histogram of records by the root mean square of their residuals over moves."""
+
+    dtype: str
+
+    @property
+    def count(self) -> int:
+        """Bins in units of the clip."""
+        return BINS
+
+    def __call__(self, model: Model, record: Any, public: ResidualPublic) -> jax.Array:
+        """The bin of the residual, in clips; none for one that is not finite."""
+        residual = public.residual
+        extras = residual.extras(model, record)
+
+        def ratio(current: Any, proposed: Any) -> jax.Array:
+            looks = (
+                residual.look(model, theta, record, extras, self.dtype)
+                for theta in (current, proposed)
+            )
+            return residual.ratio(*looks, record, extras)
+
+        ratios = jax.vmap(ratio)(public.current, public.proposed)
+        ratios = residual.tempering * ratios
+        size = jnp.sqrt(jnp.mean(ratios * ratios))
+        edges = jnp.asarray(EDGES, size.dtype) * jnp.asarray(public.clip, size.dtype)
+        place = jnp.searchsorted(edges, size, side="right")
+        return jnp.where(jnp.isfinite(size), place, -1)[None]
+
+
+def cut_by(counts: Counts, clip: float, records: int) -> float:
+    """What a clip cuts off all records' residuals together, on a usual move."""
+    return clip * Tail([counts], records).cut(1.0)

@@ -1,0 +1,137 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""A place where records are looked at: a point with whitened coordinates about it.
+
+All numbers are per record: a curvature of 1 in every direction is that of a normal
+distribution with the identity for its covariance, whatever the number of records.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dpmcmc.influence.derivatives import Frame
+from dpmcmc.sampling.fit.basis import Basis
+from dpmcmc.sampling.fit.geometry import whitening
+from dpmcmc.sampling.fit.prior import Prior
+from dpmcmc.sampling.fit.questions import Public
+
+__all__ = ["Place", "Setting"]
+
+_LEAST_SQUARES = 0.3
+"""Mean squares of whitened gradients are 1 if the model is right; below this they are
+taken for noise."""
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """What does not change from place to place: directions, prior, and N."""
+
+    basis: Basis
+    prior: Prior
+    records: int
+    tempering: float
+
+    @property
+    def size(self) -> int:
+        """How many directions records inform."""
+        return self.basis.factor.shape[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A point and coordinates v about it: θ = point + factor · whitening · v.
+
+    Attributes
+    ----------
+    setting
+        Directions, prior and number of records.
+    point
+        θ, by its coordinates.
+    whitening
+        Makes informed coordinates of v.
+    squares
+        Mean squares of the coordinates of a record's gradient, in v.
+    is_first
+        Whether lengths are still measured alike in all coordinates.
+    """
+
+    setting: Setting
+    point: np.ndarray
+    whitening: np.ndarray
+    squares: np.ndarray
+    is_first: bool = False
+
+    @property
+    def factor(self) -> np.ndarray:
+        """Makes θ − point of v."""
+        return self.setting.basis.factor @ self.whitening
+
+    @cached_property
+    def metric(self) -> np.ndarray:
+        """What gradients are divided by before their length is taken.
+
+        With noise in proportion to s, its total variance Σ s² · Σ J/s² is least for
+        s = J^¼, J the mean squares.
+        """
+        return np.ones_like(self.squares) if self.is_first else self.squares**0.25
+
+    @property
+    def typical(self) -> float:
+        """The root mean square of these lengths."""
+        return float(np.sqrt(np.sum(self.squares / self.metric**2)))
+
+    @property
+    def directions(self) -> np.ndarray:
+        """The part of each coordinate in the square of a usual length."""
+        parts = self.squares / self.metric**2
+        return parts / parts.sum()
+
+    @property
+    def noise_per_cut(self) -> float:
+        """Noise of all coordinates beside a length that is cut, both for 1."""
+        along = np.sqrt(np.sum(self.directions * self.metric**2))
+        return float(np.sqrt(np.sum(self.metric**2)) / along)
+
+    @property
+    def public(self) -> Public:
+        """Where records are looked at."""
+        return Public(Frame(self.point, self.factor), self.metric, self.typical)
+
+    @cached_property
+    def prior(self) -> tuple[np.ndarray, np.ndarray]:
+        """Gradient and curvature of the log prior in v, per record."""
+        count = self.setting.records * self.setting.tempering
+        _, gradient, hessian = self.setting.prior.at(self.point)
+        curvature = -self.factor.T @ hessian @ self.factor / count
+        values, vectors = np.linalg.eigh((curvature + curvature.T) / 2)
+        return (
+            self.factor.T @ gradient / count,
+            (vectors * np.maximum(values, 0)) @ vectors.T,
+        )
+
+    def cut_variance(self, cut: float) -> np.ndarray:
+        """Squares of what a bound cuts off the mean gradient, if it is all one way.
+
+        ``cut`` is the sum over records of lengths beyond the bound, in typical lengths.
+        The way is not known; it is taken to be like that of usual gradients.
+        """
+        lost = cut * self.typical * self.metric / self.setting.records
+        return lost**2 * self.directions
+
+    def moved(
+        self, move: np.ndarray, curvature: np.ndarray, squares: np.ndarray
+    ) -> "Place":
+        """The place at a move in v, whitened by the curvature that was found."""
+        turn = whitening(curvature)
+        return Place(
+            self.setting,
+            self.point + self.factor @ move,
+            self.whitening @ turn,
+            np.maximum((turn**2).T @ squares, _LEAST_SQUARES),
+        )
+
+    def at(self, point: np.ndarray) -> "Place":
+        """The same coordinates about another point."""
+        return Place(self.setting, point, self.whitening, self.squares, self.is_first)

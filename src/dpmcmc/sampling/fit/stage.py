@@ -1,0 +1,246 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""The stage of the fit: answers what the fit asks, on one budget fixed beforehand."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dpmcmc.accounting import GaussianRelease
+from dpmcmc.posterior.statement import StageSummary
+from dpmcmc.private import release_counts, release_sum
+from dpmcmc.progress import steps_bar
+from dpmcmc.sampling.fit.asking import Answer, Ask, Asking
+from dpmcmc.sampling.fit.basis import basis_of
+from dpmcmc.sampling.fit.fitted import Fitted, fitted_to
+from dpmcmc.sampling.fit.last import ask_last
+from dpmcmc.sampling.fit.misfit import ResidualBins, ResidualPublic, cut_by
+from dpmcmc.sampling.fit.place import Place, Setting
+from dpmcmc.sampling.fit.prior import Prior
+from dpmcmc.sampling.fit.questions import Unravel
+from dpmcmc.sampling.fit.rounds import newton_rounds
+from dpmcmc.sampling.fit.scales import find_scales
+from dpmcmc.sampling.fit.tails import Counts
+from dpmcmc.sampling.problem import Problem
+from dpmcmc.sampling.stages import Charge, Charged, Context, Events, Part, SoFar
+
+__all__ = ["Fit"]
+
+_FOUND = "found"
+"""The part that holds the result; it is computed from the others."""
+
+_RESIDUALS = 0.01
+"""The fraction of the budget for the histogram of residuals."""
+
+_MOVES = 8
+_MOST_MISFIT = 2.0
+"""Decisions that cut more than this, as a difference of log densities, are of no use."""
+
+_ROUNDING = 1 - 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Ask the records for the quadratic part of their log-likelihood.
+
+    Attributes
+    ----------
+    mu
+        The shift that one substitution makes in all answers together, in sd of their
+        noise.
+    clip
+        That of the decisions to come; 0 if they have none.
+    tempering
+        The power of the likelihood.
+    unravel
+        Makes θ of its coordinates.
+    """
+
+    mu: float
+    clip: float
+    tempering: float
+    unravel: Unravel
+    name: str = "fit"
+
+    @property
+    def events(self) -> Events:
+        """One release with normal noise, which dominates all parts together."""
+        return {GaussianRelease(self.mu): 1}
+
+    def run(
+        self, context: Context, so_far: SoFar, charged: Charged, charge: Charge
+    ) -> Iterator[Part]:
+        """Answer what the fit asks, part by part.
+
+        Guarantee
+        ---------
+        Each part is ``GaussianRelease`` of a μ that is charged before a record is read
+        for it, and chosen from earlier parts alone. The squares of all that were ever
+        charged, those of lost parts among them, add up to at most μ² of the stage. So
+        all parts together are dominated by ``GaussianRelease(mu)``
+        (docs/proofs/composition, filter).
+        """
+        kept = [part for part in so_far[self.name] if part.name != _FOUND]
+        if len(kept) < len(so_far[self.name]):
+            return
+        spent = math.fsum(
+            event.mu**2
+            for events in charged.values()
+            for event in events
+            if isinstance(event, GaussianRelease)
+        )
+        asked, number, again = 0.0, len(charged), iter(kept)
+        asking = self._asking(context.problem)
+        ask = next(asking)
+        with steps_bar(100, context.label("Fitting"), context.progress, "%") as bar:
+            while True:
+                part = next(again, None)
+                if part is None:
+                    left = self.mu**2 - spent
+                    fraction = ask.fraction / (1 - asked)
+                    mu = math.sqrt(max(left * fraction, 0.0)) * _ROUNDING
+                    if mu**2 > left:
+                        raise ValueError("the fit has asked for more than its budget")
+                    name = f"answer-{number:03d}"
+                    charge(name, {GaussianRelease(mu): 1})
+                    part = Part(name, _released(context, ask, mu, name))
+                    spent, number = spent + mu**2, number + 1
+                    yield part
+                bar(round(100 * (asked + ask.fraction)) - round(100 * asked))
+                asked += ask.fraction
+                answer = Answer(part.arrays["values"], float(part.arrays["noise"]))
+                try:
+                    ask = asking.send(answer)
+                except StopIteration as end:
+                    fitted: Fitted = end.value
+                    break
+        yield Part(_FOUND, fitted.arrays())
+
+    def found(self, parts: Sequence[Part]) -> Fitted | None:
+        """What was found; None if it was not, yet."""
+        return next(
+            (Fitted.of(part.arrays) for part in parts if part.name == _FOUND), None
+        )
+
+    def describe(self, problem: Problem, so_far: SoFar) -> StageSummary:
+        """What was asked, and what bounds were found."""
+        found = self.found(so_far.get(self.name, ()))
+        general = (
+            "histograms of scales and lengths, and sums of norm-clipped gradients and "
+            f"Hessians over all {problem.size:,} records, in rounds that lead to the "
+            "posterior; bounds and rounds are chosen from earlier answers, and all "
+            f"together are one Gaussian release with μ = {self.mu:.4g}"
+        )
+        if found is None:
+            return StageSummary(self.name, f"{general}.", numbers={"mu": self.mu})
+        usual = found.relative_bound
+        return StageSummary(
+            self.name,
+            f"{general}. There were {found.rounds} rounds; in the last release "
+            f"gradients were clipped at {usual:.1f} times their expected length.",
+            numbers={
+                "mu": self.mu,
+                "rounds": found.rounds,
+                "bound": usual,
+                "cut_sd": found.cut_sd,
+                "misfit": found.misfit,
+                "widening": found.widening,
+            },
+        )
+
+    def objection(self, problem: Problem, so_far: SoFar) -> str | None:
+        """Whether the quadratic that was found can serve at all."""
+        del problem
+        found = self.found(so_far[self.name])
+        if found is None:
+            return "the fit was interrupted, and what it had asked was lost"
+        if found.misfit > _MOST_MISFIT:
+            return (
+                "about its mode, the log-likelihood is far from quadratic (a curved "
+                "ridge, several modes, or too few records): decisions would cut "
+                f"{found.misfit:.0f} off log densities, where {_MOST_MISFIT:.0f} is "
+                "the most that leaves the posterior as it is. Give a larger budget, "
+                "write the parameters in another form, or take dpmcmc.Barker, which "
+                "needs no quadratic"
+            )
+        if not found.arrived and (found.is_flat or found.is_far):
+            return (
+                f"after {found.rounds} rounds, the budget of the fit was spent before "
+                "the posterior was found. Give a larger budget, more records, or a "
+                "start that is closer"
+            )
+        return None
+
+    def _asking(self, problem: Problem) -> Asking[Fitted]:
+        """The whole fit: scales, rounds, the last release, and a look at residuals."""
+        setting = Setting(
+            basis_of(problem), Prior(problem), problem.size, self.tempering
+        )
+        start = problem.ravel(problem.initial)
+        scales = yield from find_scales(
+            start, setting.basis.factor, problem.size, self.unravel
+        )
+        first = Place(setting, start, scales.whitening, scales.squares, is_first=True)
+        arrival = yield from newton_rounds(first, self.mu, self.unravel)
+        quadratic = yield from ask_last(
+            arrival,
+            1 - arrival.spent - _RESIDUALS,
+            problem.model.responses,
+            self.unravel,
+        )
+        fitted = fitted_to(arrival, quadratic)
+        if not self.clip:
+            return fitted
+        generator = np.random.default_rng(0)
+        values, vectors = np.linalg.eigh(fitted.covariance)
+        root = vectors * np.sqrt(np.maximum(values, 0))
+        size = len(fitted.mode)
+        points = fitted.mode + generator.standard_normal((2, _MOVES, size)) @ root.T
+        current, proposed = (_stacked(self.unravel, row) for row in points)
+        residual = fitted.residual(self.unravel, self.tempering, clipped=False)
+        counts, noise = yield Ask(
+            ResidualBins(problem.dtype),
+            ResidualPublic(residual, current, proposed, self.clip),
+            _RESIDUALS,
+            histograms=1,
+        )
+        misfit = cut_by(Counts(counts[0], noise), self.clip, problem.size)
+        return Fitted.of({**fitted.arrays(), "misfit": np.asarray(misfit)})
+
+
+def _released(
+    context: Context, ask: Ask, mu: float, name: str
+) -> dict[str, np.ndarray]:
+    """Release the answer to a question, with the noise that its μ says.
+
+    Guarantee
+    ---------
+    The release is ``GaussianRelease(mu)``, by `release_sum` or `release_counts`.
+    """
+    problem = context.problem
+    moved = math.sqrt(2 * ask.histograms) if ask.histograms else 2.0
+    noise = math.nextafter(moved / mu, math.inf)
+    release = release_counts if ask.histograms else release_sum
+    values = release(
+        problem.model,
+        problem.records,
+        ask.question,
+        ask.public,
+        context.tape(f"fit {name}"),
+        noise=noise,
+        dtype=problem.dtype,
+        devices=list(problem.devices),
+    )
+    if ask.histograms and len(values) != ask.histograms:
+        raise ValueError(f"{len(values)} histograms were asked, not {ask.histograms}")
+    return {"values": values, "noise": np.asarray(noise)}
+
+
+def _stacked(unravel: Unravel, rows: np.ndarray) -> Any:
+    """Points of θ with a leading axis."""
+    return jax.vmap(unravel)(jnp.asarray(rows))
