@@ -164,6 +164,23 @@ def test_nulls_and_far_values_are_taken_silently(dpmcmc: Command, folder: Path) 
     assert statement["records"] == RECORDS
 
 
+def test_a_chain_that_never_moved_is_shown_as_one(
+    dpmcmc: Command, folder: Path
+) -> None:
+    """No effective draws and no R-hat, and no warning of those who compute them."""
+    words = SAMPLE.replace("--scale 0.3", "--scale 1e6")
+    said = dpmcmc(f"{words} --yes")
+    assert (said.code, said.err) == (0, "")
+    assert "0% accepted" in said.out
+    posterior = RunFolder.open("run").posterior()
+    assert not posterior.accepted.any()
+    assert posterior.summary()["ess_bulk"].isna().all()
+    assert posterior.summary()["r_hat"].isna().all()
+    page = (folder / "run" / "report.html").read_text("utf-8")
+    assert "no step was accepted" in page
+    assert dpmcmc("report run").code == 0
+
+
 def wrong(dpmcmc: Command, folder: Path, words: str) -> str:
     """How a command is refused, with nothing spent and no folder left."""
     before = entries(folder)
@@ -181,6 +198,7 @@ def wrong(dpmcmc: Command, folder: Path, words: str) -> str:
         ("model.py:model", "absent.py:model", "absent.py"),
         ("model.py:model", "model.py:absent", "absent"),
         ("model.py:model", "model.py", "model.py"),
+        ("model.py:model", "model.py:mean", "has no types"),
         ("study.db", "absent.db", "absent.db"),
         ("--data-set people", "--data-set folk", "'people'"),
         ("--delta 1e-6", "", "--delta"),

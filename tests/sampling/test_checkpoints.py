@@ -203,6 +203,21 @@ def test_ctrl_c_returns_the_draws_made_so_far() -> None:
     assert posterior.draws["mean"].shape[1] > 0
 
 
+def test_ctrl_c_in_a_chain_leaves_the_stages_after_it() -> None:
+    """A chain of control variates is checked, short as it is; then it can go on."""
+    checkpoint = Watched("keep chunk-000010", KeyboardInterrupt)
+    model = dpmcmc.models.two_component_mixture(bounds=(-9.0, 11.0))
+    given = {"epsilon": 1.0, "delta": 1e-5, "progress": False}
+    posterior = dpmcmc.sample(model, RECORDS, checkpoint=checkpoint, **given)
+    fit, chain, check = posterior.statement.stages
+    assert 0 < chain.numbers["made"] < chain.numbers["steps"]
+    assert checkpoint.kept(fit.name)
+    assert checkpoint.kept(check.name)
+    assert posterior.statement.verdict is not None
+    whole = dpmcmc.sample(model, RECORDS, checkpoint=checkpoint, **given)
+    assert whole.statement.stages[1].numbers["made"] > chain.numbers["made"]
+
+
 def test_a_run_that_kept_nothing_of_all_it_paid_for_says_so() -> None:
     checkpoint = Watched()
     run(checkpoint)

@@ -6,6 +6,7 @@ from functools import partial
 
 from dpmcmc.errors import NotUsableError, StoppedError
 from dpmcmc.posterior import Posterior
+from dpmcmc.sampling.chain import Chain
 from dpmcmc.sampling.checkpoint import Checkpoint
 from dpmcmc.sampling.plan import Plan
 from dpmcmc.sampling.stages import Context, Part
@@ -43,11 +44,10 @@ def run(plan: Plan, context: Context, checkpoint: Checkpoint) -> Posterior:
                 checkpoint.keep(stage.name, part)
                 parts.append(part)
         except KeyboardInterrupt:
-            # Draws that were made are returned; anything else cannot be used alone.
+            # A chain is of use without its last steps; anything else only as a whole.
             parts[:] = checkpoint.kept(stage.name)
-            if stage is not plan.stages[-1] or not parts:
+            if not isinstance(stage, Chain) or not parts:
                 raise
-            break
         except Exception as error:
             if not any(checkpoint.charged(one.name) for one in plan.stages):
                 raise
