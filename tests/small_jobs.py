@@ -33,6 +33,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "gaussian-barker": {"clip": 0.01, "steps": STEPS, "scale": 0.3},
     "minibatch-barker": {"batch": 50, "clip": 0.01, "steps": STEPS, "scale": 0.3},
     "sufficient-statistics": {"epsilon": 1.0},
+    "control-variates": {"epsilon": 1.0},
 }
 """Settings of a small job by each method."""
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_jobs import METHODS
 
 from dpmcmc import Posterior
 from dpmcmc.ledger import Ledger
@@ -86,7 +85,7 @@ HOW = {
 }
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", HOW)
 def test_every_method_from_end_to_end(dpmcmc: Command, many: Path, method: str) -> None:
     """Means within 0.2: ten posterior sds of a chain at ε = 1, or 200 of the records;
     two of the posterior tempered to 1,000 records, from where the chain starts."""

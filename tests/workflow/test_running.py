@@ -77,7 +77,7 @@ def test_every_method_without_a_ledger(folder: Path, method: str) -> None:
     statement = outcome.posterior.statement
     assert statement.is_private
     assert statement.prepared[0] == "x clamped to [-5, 5]"
-    assert [row.name for row in statement.stages][-1] == "chain"
+    assert "chain" in [row.name for row in statement.stages]
     assert entries(folder) == ["register"]
     assert outcome.report.exists()
 
