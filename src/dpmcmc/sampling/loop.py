@@ -6,7 +6,6 @@ from functools import partial
 
 from dpmcmc.errors import NotUsableError, StoppedError
 from dpmcmc.posterior import Posterior
-from dpmcmc.sampling.chain import Chain
 from dpmcmc.sampling.checkpoint import Checkpoint
 from dpmcmc.sampling.plan import Plan
 from dpmcmc.sampling.stages import Context, Part
@@ -44,10 +43,11 @@ def run(plan: Plan, context: Context, checkpoint: Checkpoint) -> Posterior:
                 checkpoint.keep(stage.name, part)
                 parts.append(part)
         except KeyboardInterrupt:
-            # A chain is of use without its last steps; anything else only as a whole.
+            # Draws that were made are returned; anything else cannot be used alone.
             parts[:] = checkpoint.kept(stage.name)
-            if not isinstance(stage, Chain) or not parts:
+            if stage is not plan.stages[-1] or not parts:
                 raise
+            break
         except Exception as error:
             if not any(checkpoint.charged(one.name) for one in plan.stages):
                 raise
