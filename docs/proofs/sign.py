@@ -71,9 +71,7 @@ class Package:
                     if isinstance(part, Function):
                         self._define(f"{module}.{node.name}.{part.name}", part, module)
             elif isinstance(node, ast.Assign | ast.AnnAssign):
-                targets = (
-                    node.targets if isinstance(node, ast.Assign) else [node.target]
-                )
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
                 for target in targets:
                     if isinstance(target, ast.Name):
                         self._define(f"{module}.{target.id}", node, module)

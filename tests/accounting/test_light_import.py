@@ -8,8 +8,8 @@ import sys
 SLOW = ("dp_accounting", "jax", "scipy.optimize", "scipy.signal", "scipy.stats")
 CODE = f"""
 import sys
-import dpmcmc
-dpmcmc.plan(1000, clip=0.01, steps=100, epsilon=1.0, delta=1e-6)
+import dpmcmc.planning
+dpmcmc.planning.plan(1000, clip=0.01, steps=100, epsilon=1.0, delta=1e-6)
 print([name for name in {SLOW!r} if name in sys.modules])
 """
 
