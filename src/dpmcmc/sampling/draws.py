@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""From released chunks to a posterior: draws by name, on the scale of the model."""
+"""From released chunks to a posterior: draws by name, on the scale they are shown on."""
 
 from collections.abc import Callable
 from importlib.metadata import version

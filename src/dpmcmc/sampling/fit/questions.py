@@ -37,7 +37,7 @@ __all__ = [
 _POWERS = 60
 """Powers of two from 2⁻⁶⁰ to 2⁶⁰ are told apart."""
 
-EXTREME = float(EDGES[6])
+EXTREME = float(EDGES[np.searchsorted(EDGES, 2.8)])
 """Gradients so many times as long as usual are extreme."""
 
 _CENTRINGS = 4

@@ -48,6 +48,9 @@ _SQUARES = 0.08
 _LEAST_BOUND, _MOST_BOUND, _SQUARES_BOUND = 1.5, 50.0, 4.0
 """Bounds on gradients, in typical lengths; and on those whose squares are added."""
 
+_GENEROUS = 4.0
+"""Bounds where lengths were found to be much shorter than typical, in their own rms."""
+
 _STEADY = 0.3
 """A step has arrived if it is at most √(0.3/√N): its square, times √N, is what a
 quadratic about another point would be off by."""
@@ -217,8 +220,10 @@ def _ask(
     # The noise of the sum to come, in units of its bounds, from that of the histograms:
     # both have one budget.
     noise = answer.noise * np.sqrt(_HISTOGRAMS / (1 - _HISTOGRAMS))
-    bound = tail.choose(noise / parts[0] * place.noise_per_cut, _LEAST_BOUND)
-    bound = float(np.clip(bound, _LEAST_BOUND, _MOST_BOUND))
+    # A place that was reached by a long step may have much shorter gradients.
+    least = min(_LEAST_BOUND, _GENEROUS * tail.root_mean_square())
+    bound = tail.choose(noise / parts[0] * place.noise_per_cut, least)
+    bound = min(bound, _MOST_BOUND)
     most = hessian_tail.choose(noise / parts[2] * np.sqrt(2 * size), least_hessian)
     narrow = min(bound, _SQUARES_BOUND)
     typical, metric = place.typical, place.metric
@@ -232,7 +237,8 @@ def _ask(
     units = metric * bound * typical / parts[0] / records
     squares_units = (metric * narrow * typical) ** 2 / parts[1] / records
     hessian_units = most * size / parts[2] / records
-    floor = np.maximum(noise * squares_units, 0.05 * place.squares)
+    shortest = min(tail.root_mean_square(), 1.0) ** 2
+    floor = np.maximum(noise * squares_units, 0.05 * shortest * place.squares)
     clipped = hessian_tail.cut(most) * size / records / np.sqrt(2 * size)
     return _Look(
         gradient=total[:size] * units + place.prior[0],

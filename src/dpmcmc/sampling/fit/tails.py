@@ -16,14 +16,19 @@ import numpy as np
 __all__ = ["BINS", "EDGES", "Counts", "Tail"]
 
 _RATIO = 1.3
-BINS = 33
-"""Bins of lengths: below the first edge, between edges, and beyond the last."""
+_LOW, _HIGH = -12, 30
+_TAIL = 10
+"""Edges below the tail, where counts rise with length."""
 
-EDGES = _RATIO ** np.arange(-2, BINS - 3)
+EDGES = _RATIO ** np.arange(_LOW, _HIGH)
 """Edges of the bins, in units of the typical length."""
 
-_MIDDLES = EDGES * _RATIO**0.5
-"""Lengths of records in all bins but the first."""
+BINS = len(EDGES) + 1
+"""Bins of lengths: below the first edge, between edges, and beyond the last."""
+
+_LENGTHS = np.concatenate([[EDGES[0] / 2], EDGES * _RATIO**0.5])
+_MIDDLES = _LENGTHS[_TAIL + 1 :]
+"""Lengths of records in each bin; and in those of the tail."""
 
 _LEVEL_STEP = 0.4
 """Counts are 0, or powers of e^0.4 from a half on."""
@@ -58,7 +63,10 @@ class Tail:
     """
 
     def __init__(self, observed: Sequence[Counts], records: int, seed: int = 0) -> None:
-        self._draws = _drawn_counts(observed, records, np.random.default_rng(seed))
+        generator = np.random.default_rng(seed)
+        self._draws = _drawn_counts(observed, records, generator)
+        self._shape = _weighted(observed)
+        self._records = records
 
     def cut(self, bound: float, quantile: float = 0.5) -> float:
         """The sum over records of what a bound cuts off their lengths.
@@ -71,6 +79,15 @@ class Tail:
     def beyond(self, bound: float) -> float:
         """How many records are longer than a bound."""
         return float(np.median(self._draws @ (bound < _MIDDLES)))
+
+    def root_mean_square(self) -> float:
+        """Of all lengths, in units of the typical one."""
+        low = np.maximum(self._shape[: _TAIL + 1], 0)
+        low *= max(self._records - np.median(self._draws.sum(axis=1)), 0) / max(
+            low.sum(), 1.0
+        )
+        tail = np.median(self._draws @ _MIDDLES**2)
+        return float(np.sqrt((low @ _LENGTHS[: _TAIL + 1] ** 2 + tail) / self._records))
 
     def choose(self, noise: float, least: float) -> float:
         """The bound that balances what it cuts with the noise that it costs.
@@ -91,7 +108,7 @@ class Tail:
 def _drawn_counts(
     observed: Sequence[Counts], records: int, generator: np.random.Generator
 ) -> np.ndarray:
-    """Draw counts of all bins but the first, of shape (draws, bins)."""
+    """Draw counts of the bins of the tail, of shape (draws, bins)."""
     levels = np.concatenate(
         [[0.0], np.exp(np.arange(np.log(0.5), np.log(records) + 0.4, _LEVEL_STEP))]
     )
@@ -106,12 +123,19 @@ def _drawn_counts(
     return levels[_sampled(forward, leads, turns, generator)]
 
 
+def _weighted(observed: Sequence[Counts]) -> np.ndarray:
+    """The mean of noisy histograms, by their precision."""
+    weights = np.array([counts.sd**-2 for counts in observed])
+    rows = np.stack([counts.values for counts in observed])
+    return weights @ rows / weights.sum()
+
+
 def _fits(observed: Sequence[Counts], levels: np.ndarray) -> np.ndarray:
-    """How well each level fits the noisy counts of each bin but the first."""
-    logs = np.zeros((BINS - 1, len(levels)))
+    """How well each level fits the noisy counts of each bin of the tail."""
+    logs = np.zeros((len(_MIDDLES), len(levels)))
     for values, sd in observed:
         variance = sd**2 + levels  # counts scatter about their level by themselves
-        logs -= (values[1:, None] - levels) ** 2 / variance / 2 + np.log(variance) / 2
+        logs -= (values[_TAIL + 1 :, None] - levels) ** 2 / variance / 2 + np.log(variance) / 2
     return np.exp(np.maximum(logs - logs.max(axis=1, keepdims=True), -600))
 
 
