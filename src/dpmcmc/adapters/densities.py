@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from numpyro.distributions import ExpandedDistribution, Independent
 
 from dpmcmc.adapters.arguments import Bound
 from dpmcmc.adapters.layout import Layout, combinations
@@ -219,15 +220,27 @@ def _any_of(site: Message) -> jax.Array:
 
 
 def _centre(site: Message) -> jax.Array:
-    """The mean of a continuous site, or where there is none, the transform of zero."""
-    law, transform = site["fn"], transform_of(site)
-    shape = law.shape(site["kwargs"]["sample_shape"])
+    """The median of a continuous site, else its mean, else the transform of zero.
+
+    The mean of a wide prior on a scale is often beyond any scale that it is meant for.
+    """
+    distribution, transform = site["fn"], transform_of(site)
+    shape = distribution.shape(site["kwargs"]["sample_shape"])
     zero = jnp.zeros(transform.inverse_shape(shape))
     try:
-        mean = transform.inv(jnp.broadcast_to(law.mean, shape))
+        middle = transform.inv(jnp.broadcast_to(_middle(distribution), shape))
     except NotImplementedError:
         return transform(zero)
-    return transform(jnp.where(jnp.all(jnp.isfinite(mean)), mean, zero))
+    return transform(jnp.where(jnp.all(jnp.isfinite(middle)), middle, zero))
+
+
+def _middle(distribution: Any) -> jax.Array:
+    while isinstance(distribution, Independent | ExpandedDistribution):
+        distribution = distribution.base_dist
+    try:
+        return distribution.icdf(jnp.full(distribution.shape(), 0.5))
+    except (NotImplementedError, ImportError):  # quantiles that need another library
+        return distribution.mean
 
 
 def _measure(site: Message, value: Any) -> jax.Array:
