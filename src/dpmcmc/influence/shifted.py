@@ -13,7 +13,7 @@ from typing import Any
 import jax
 
 from dpmcmc.model.model import Model
-from dpmcmc.private.influence import PLAIN, Influence
+from dpmcmc.private import PLAIN, Influence
 
 __all__ = ["Shifted"]
 

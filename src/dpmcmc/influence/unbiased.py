@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from dpmcmc.influence.responses import Drawn, Listed, mean_over
 from dpmcmc.model.model import Model
 from dpmcmc.model.tracing import as_float
-from dpmcmc.private.influence import PLAIN, Influence, Plain
+from dpmcmc.private import PLAIN, Influence
 
 __all__ = ["Centred", "Restored", "Shrunk"]
 
@@ -94,7 +94,7 @@ class _OverResponses:
         others = [
             {**record, **one} for one in self.among.responses(record, extras.chosen)
         ]
-        logs = () if type(self.base) is Plain else others
+        logs = () if self.base == PLAIN else others
         return _Looks(
             self.base.look(model, theta, record, extras.own, dtype),
             tuple(
