@@ -36,6 +36,7 @@ extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
+    "commands",
     "docstrings",
     "formulas",
     "guarantees",

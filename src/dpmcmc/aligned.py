@@ -58,7 +58,7 @@ def aligned(
 
 
 def broken(name: str, widest: int, indent: str = "") -> list[str]:
-    """A name in lines of so many columns, broken between its words if that will do."""
+    """A name in lines of at most that width, broken between its words if possible."""
     if columns_of(name) <= widest:
         return [name]
     lines = [""]

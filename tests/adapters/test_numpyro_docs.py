@@ -29,4 +29,4 @@ def test_the_examples_run(capsys: pytest.CaptureFixture[str]) -> None:
     for example in PYTHON[2:]:
         exec(example, names)
     assert capsys.readouterr().out.split() == " ".join(TEXT).split()
-    assert set(names["adapted"].initial) == {"share", "centre"}
+    assert set(names["adapted"].initial) == {"weight", "centre"}

@@ -93,7 +93,7 @@ class Mixture:
 def gaussian_bit_distance(components: int) -> float:
     """Return the total variation between a bit of a Gaussian test and its ideal.
 
-    A normal distribution function in float64 is off by a few units, a mixture of them
+    A normal distribution function in float64 is wrong by a few units, a mixture of them
     by no more than its worst component and one unit for each addition; comparing with
     a uniform of 53 bits adds one more.
     """

@@ -49,14 +49,14 @@ class Bound:
         return self.model(*[columns[name] for name in first], **rest)
 
     def shapes(self, count: int) -> dict[str, jax.ShapeDtypeStruct]:
-        """Shapes of the columns of so many records."""
+        """Shapes of the columns of that number of records."""
         return {
             name: jax.ShapeDtypeStruct((count, *leaf.shape), leaf.dtype)
             for name, leaf in self.one.items()
         }
 
     def blanks(self, count: int) -> dict[str, jax.Array]:
-        """Zeros in the place of so many records, where values do not matter."""
+        """Zeros in the place of that number of records, where values do not matter."""
         return {
             name: jnp.zeros(leaf.shape, jax.dtypes.canonicalize_dtype(leaf.dtype))
             for name, leaf in self.shapes(count).items()

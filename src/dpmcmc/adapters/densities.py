@@ -245,10 +245,10 @@ def _middle(distribution: Any) -> jax.Array:
 
 def _measure(site: Message, value: Any) -> jax.Array:
     """The Jacobian of a continuous site; the support of a discrete one."""
-    law = site["fn"]
-    if law.is_discrete:
+    distribution = site["fn"]
+    if distribution.is_discrete:
         # NumPyro gives finite densities outside a support, where a walk may step.
-        return jnp.where(jnp.all(law.support(site["value"])), 0.0, -jnp.inf)
+        return jnp.where(jnp.all(distribution.support(site["value"])), 0.0, -jnp.inf)
     return jnp.sum(transform_of(site).log_abs_det_jacobian(value, site["value"]))
 
 

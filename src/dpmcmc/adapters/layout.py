@@ -33,7 +33,7 @@ class Layout:
     observed
         The column that each observed site in the plate reads, as it is; None if some
         site reads something else, so that a record cannot be drawn.
-    has_prior_law
+    has_prior_distribution
         Whether the prior is what the latent sites draw: no factor, mask or scale
         stands outside the plate.
     """
@@ -43,7 +43,7 @@ class Layout:
     hidden: Mapping[str, Site]
     shown: tuple[str, ...]
     observed: Mapping[str, str] | None
-    has_prior_law: bool
+    has_prior_distribution: bool
 
 
 def lay_out(bound: Bound, count: int, plate: str | None) -> Layout:
@@ -101,7 +101,7 @@ def lay_out(bound: Bound, count: int, plate: str | None) -> Layout:
             and len({part.sites[name].shape for part in (whole, *few)}) == 1
         ),
         observed=_observed_columns(whole, chosen),
-        has_prior_law=all(
+        has_prior_distribution=all(
             site.is_plain and not site.is_observed
             for site in outside.values()
             if not site.is_deterministic

@@ -101,7 +101,7 @@ def from_numpyro(
         What is done to a record before the model reads it.
     initial
         Where chains start: values of latent sites by name, on their own scale. The
-        others start at the mean of their prior, where it has one.
+        others start at the median of their prior, or at its mean.
     coords, dims
         Names for the places of sites, as in `Model`.
 
@@ -109,9 +109,9 @@ def from_numpyro(
     -------
     Model
         With ``draw_prior`` if the latent sites can be drawn and no factor, mask or
-        scale changes their law; with ``simulate`` if each observed site in the plate
-        reads a column as it is; and then with ``responses``, the values of those that
-        can be listed, unless a mask or scale changes their law.
+        scale changes their distribution; with ``simulate`` if each observed site in
+        the plate reads a column as it is; and then with ``responses``, the values of
+        those that can be listed, unless a mask or scale changes their distribution.
 
     Raises
     ------
@@ -129,7 +129,7 @@ def from_numpyro(
         start = _start(parts, {} if initial is None else initial)
         require_traceable(bound, parts.log_likelihood, start, dict(bound.one))
         key = jax.random.key(0)
-        can_draw = layout.has_prior_law and _can_trace(parts.draw_prior, key)
+        can_draw = layout.has_prior_distribution and _can_trace(parts.draw_prior, key)
         can_simulate = layout.observed is not None and _can_trace(
             parts.simulate, start, key, dict(bound.one)
         )
@@ -156,10 +156,10 @@ def _is_wide(one_record: Any) -> bool:
 
 
 def _can_trace(function: Callable[..., Any], *arguments: Any) -> bool:
-    """Whether all laws that a function draws from have a sampler."""
+    """Whether all distributions that a function draws from have a sampler."""
     try:
         jax.eval_shape(function, *arguments)
-    except Exception:  # a law without a sampler says so in several ways
+    except Exception:  # a distribution without a sampler says so in several ways
         return False
     return True
 

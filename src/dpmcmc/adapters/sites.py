@@ -232,25 +232,25 @@ def _total_density(site: Message) -> Any:
 
 def _site(site: Message, value: Origin, density: Origin) -> Site:
     is_sample = site["type"] == "sample"
-    law: Any = site["fn"] if is_sample else None
-    is_discrete = is_sample and bool(law.is_discrete)
+    distribution: Any = site["fn"] if is_sample else None
+    is_discrete = is_sample and bool(distribution.is_discrete)
     return Site(
         plates=frozenset(frame.name for frame in site["cond_indep_stack"]),
         is_deterministic=not is_sample,
         is_observed=is_sample and site["is_observed"],
-        is_factor=is_sample and isinstance(law, dist.Unit),
+        is_factor=is_sample and isinstance(distribution, dist.Unit),
         is_discrete=is_discrete,
-        is_plain=is_sample and site["scale"] is None and not _is_masked(law),
+        is_plain=is_sample and site["scale"] is None and not _is_masked(distribution),
         choices=len(support_of(site)) if is_discrete and _is_finite(site) else None,
-        batch_shape=tuple(law.batch_shape) if is_sample else (),
+        batch_shape=tuple(distribution.batch_shape) if is_sample else (),
         shape=jnp.shape(site["value"]),
         value=value,
         density=density,
     )
 
 
-def _is_masked(law: Any) -> bool:
-    return isinstance(law, dist.MaskedDistribution)
+def _is_masked(distribution: Any) -> bool:
+    return isinstance(distribution, dist.MaskedDistribution)
 
 
 def _is_finite(site: Message) -> bool:

@@ -33,7 +33,7 @@ _FLOATS: tuple[Maker, ...] = (
     lambda rng, shape: rng.normal(size=shape),
     lambda rng, shape: rng.integers(1, 4, shape).astype(float),
 )
-"""Floats in the hope that a likelihood is finite there: a share, any real, a count."""
+"""Floats at which a likelihood should be finite: a fraction, any real, a count."""
 
 
 def require_separate_records(model: Model, parts: Densities) -> None:

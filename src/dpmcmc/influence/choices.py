@@ -3,9 +3,9 @@
 """Clipping as a user chooses it: how a record's ratio is bounded, and what is lost.
 
 Every choice yields one number of each record in [−B, B], so that all cost the same.
-They differ in how the sum of these numbers is off from the sum of the ratios: plain
-clipping is off wherever it touches skewed ratios; the others are right on average
-where the model is.
+They differ in how the sum of these numbers differs from the sum of the ratios: plain
+clipping is biased wherever it reaches skewed ratios; the others are unbiased where the
+model is right.
 """
 
 import math
@@ -144,7 +144,7 @@ class ConditionalCentring:
     For models that say which columns are responses. If their values can be listed, the
     mean is exact; otherwise it is over responses drawn once for each record, at the
     model's initial point, which should be near the posterior, and a step evaluates each
-    record so many times more.
+    record as often as there are responses.
 
     Parameters
     ----------

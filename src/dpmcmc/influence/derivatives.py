@@ -51,9 +51,9 @@ def derivatives(
     found, at, factors = _linear_part(model, record, frame, unravel)
 
     def first(eta: jax.Array) -> tuple[jax.Array, jax.Array]:
-        here = jax.grad(lambda one: found.log_likelihood(split_predictors(found, one), record))(
-            eta
-        )
+        here = jax.grad(
+            lambda one: found.log_likelihood(split_predictors(found, one), record)
+        )(eta)
         return here, here
 
     second, slope = jax.jacfwd(first, has_aux=True)(at)

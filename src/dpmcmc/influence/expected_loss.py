@@ -30,7 +30,7 @@ _CANDIDATES, _MOST_CANDIDATES = 128, 2**24
 
 _AT_ONCE = 2**16
 _EVERYWHERE = 0.5
-"""The share of keys that are drawn without regard to their record."""
+"""The fraction of keys that are drawn without regard to their record."""
 
 _GENERATOR = "threefry2x32"
 _TRIED = 32
@@ -118,23 +118,23 @@ def expected_loss(
     template = _Template.of(shapes)
     count = max(simulated, min(_CANDIDATES * simulated, _MOST_CANDIDATES))
     keys = jax.random.split(jax.random.key(seed, impl=_GENERATOR), count)
-    # A move of the size of the posterior's deviations, 1/√(τN) in units of the scores,
-    # makes τr normal with deviation √(τ/N) times the score.
+    # A move of the size of a posterior sd, 1/√(τN) in units of the scores, makes τr
+    # normal with an sd of √(τ/N) times the score.
     touched = _touched(model, template, keys, grid.clip * (records / grid.scale) ** 0.5)
     total = np.abs(touched).sum()
-    chances = np.full(count, 1 / count)
+    probabilities = np.full(count, 1 / count)
     if total > 0:
         tail = np.abs(touched) / total
-        chances = _EVERYWHERE * chances + (1 - _EVERYWHERE) * tail
-    # Evenly spaced along the order of what is touched: no part is missed by chance.
+        probabilities = _EVERYWHERE * probabilities + (1 - _EVERYWHERE) * tail
+    # Evenly spaced along the order of what is touched: no part is missed by accident.
     order = np.argsort(touched)
     first = np.random.default_rng(seed).random()
     places = (np.arange(simulated) + first) / simulated
     chosen = order[
-        np.searchsorted(np.cumsum(chances[order]), places).clip(0, count - 1)
+        np.searchsorted(np.cumsum(probabilities[order]), places).clip(0, count - 1)
     ]
     data = np.asarray(jax.random.key_data(keys))[chosen]
-    weights = 1 / (count * chances[chosen])
+    weights = 1 / (count * probabilities[chosen])
     return ExpectedLoss(
         template,
         grid,

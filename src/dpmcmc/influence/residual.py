@@ -4,9 +4,9 @@
 
 Near a public centre, the log-likelihood of record i is about ℓ_i(centre) + w g_i · v +
 ½ w′ vᵀ H_i v, with its gradient and Hessian norm-clipped by the weights w and w′. Once
-their sums have been released with noise, the quadratic part of every decision is public,
-and a record speaks on a move only by what its own quadratic misses, which is clipped
-like any other number.
+their sums have been released with noise, the quadratic part of every decision is
+public, and a record speaks on a move only by what its own quadratic misses, which is
+clipped like any other number.
 """
 
 from collections.abc import Callable

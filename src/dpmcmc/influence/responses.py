@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Responses that a record might have had: all of them, or some that are drawn.
 
-Their chances are those of the model half-way between two points, by the geometric
+Their probabilities are those of the model half-way between two points, by the geometric
 mean of the likelihoods there, which is the same whichever point comes first.
 """
 
@@ -68,7 +68,7 @@ class Listed:
     def weights(
         self, current: tuple[jax.Array, ...], proposed: tuple[jax.Array, ...], _: Any
     ) -> tuple[jax.Array, ...]:
-        """Their chances at the midpoint: the geometric mean of two, normalised."""
+        """Probabilities at the midpoint: the geometric mean of two, normalised."""
         logs = [(old + new) / 2 for old, new in zip(current, proposed, strict=True)]
         top = reduce(jnp.maximum, logs)
         each = [jnp.exp(log - top) for log in logs]

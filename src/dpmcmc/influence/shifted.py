@@ -56,5 +56,5 @@ class Shifted:
         A function of the model, of the two points and of numbers that were public
         before the chain began: it is handed no record.
         """
-        told = self.base.public(model, current, proposed)
-        return self.part(model, current, proposed) + told
+        base = self.base.public(model, current, proposed)
+        return self.part(model, current, proposed) + base

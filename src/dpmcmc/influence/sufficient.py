@@ -3,9 +3,9 @@
 """Statistics of records inside the boundary: bounded to be added, and what they miss.
 
 A model states h_i(θ) = T(x_i) · φ(θ) + a(θ). The vector u_i of a record is T in units
-of its bound, shortened to a length of 1. Once Σ u_i has been released with noise, h is
-public, and a record speaks on a move only by its log-likelihood less h_i; or not at
-all, if the released sum says all there is to say.
+of its bound, norm-clipped to a length of 1. Once Σ u_i has been released with noise, h
+is public, and a record enters a decision only by its log-likelihood less h_i; or not at
+all, if the statistics are sufficient.
 """
 
 from dataclasses import dataclass, field
@@ -103,7 +103,7 @@ class SumAlone:
     tempering
         The power τ of the likelihood.
     is_aware
-        Whether θ is judged by the law of the released sum, its noise included;
+        Whether θ is judged by the distribution of the released sum, its noise included;
         else as if the sum had none.
     """
 

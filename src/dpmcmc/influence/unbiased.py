@@ -22,7 +22,7 @@ from dpmcmc.private import PLAIN, Influence
 __all__ = ["Centred", "Restored", "Shrunk"]
 
 _INNER = 0.8
-"""The share of the bound that is clipped to where the rest is room for a mean."""
+"""The fraction of the bound that is clipped to where the rest is room for a mean."""
 
 
 class _Kept(NamedTuple):
@@ -45,7 +45,7 @@ class _Looks(NamedTuple):
 
     @property
     def likelihoods(self) -> tuple[jax.Array, ...]:
-        """The log-likelihoods of the other responses, which say their chances."""
+        """The log-likelihoods of the other responses, which give probabilities."""
         return self.logs or self.others
 
 
@@ -54,8 +54,8 @@ class _OverResponses:
     """An influence that also looks at responses that a record does not have.
 
     What it looks at is the number r of another influence: a record's log-likelihood,
-    or what of it a released surrogate misses. The chances of responses are those of
-    the log-likelihood in any case.
+    or what of it a released surrogate misses. Probabilities of responses are those
+    of the log-likelihood in any case.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class _OverResponses:
     def _weights(
         self, current: _Looks, proposed: _Looks, extras: _Kept
     ) -> tuple[jax.Array, ...]:
-        """The chances of the responses half-way between the two points."""
+        """The probabilities of the responses half-way between the two points."""
         logs = current.likelihoods, proposed.likelihoods
         return self.among.weights(*logs, extras.chosen)
 

@@ -2,16 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the user states: log-likelihood, prior, simulator, preparation, statistics."""
 
-from dpmcmc.model.model import Model, check_model, names_of
+from dpmcmc.model.model import Model
 from dpmcmc.model.preparation import Preparation
 from dpmcmc.model.python_function import PythonFunction
 from dpmcmc.model.statistics import Statistics
 
-__all__ = [
-    "Model",
-    "Preparation",
-    "PythonFunction",
-    "Statistics",
-    "check_model",
-    "names_of",
-]
+__all__ = ["Model", "Preparation", "PythonFunction", "Statistics"]

@@ -76,7 +76,7 @@ class Model:
     coords, dims
         Names for the places of parameters, as ArviZ and PyMC have them, such as
         ``coords={"predictor": ["age", "income"]}`` and ``dims={"coefficients":
-        ["predictor"]}``. Parameters are named as in `Posterior.draws`. Names are
+        ["predictor"]}``. Parameters are named as in `Posterior.draws`; names are
         public.
     """
 

@@ -24,7 +24,7 @@ _MOST_LISTED = 64
 
 _NODES = 33
 _WIDEST = 8.0
-"""Nodes of a response with a mean and an sd: up to so many sd from the mean."""
+"""Nodes of a response with a mean and an sd: up to that number of sd from the mean."""
 
 _COUNTS = 48
 

@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""Statistics of a record, of which the log-likelihood is made in a straight line.
+"""Sufficient statistics: the log-likelihood of a record is linear in them.
 
 A model may state that the log-likelihood of a record is T(x) · φ(θ) + a(θ), or about
-that: T of the record alone, φ and a of θ alone. Then Σ T is all that θ can be told by
-the records, or nearly all. It is one vector, whatever the number of steps of a chain.
+that: T of the record alone, φ and a of θ alone. Then Σ T is sufficient for θ, or
+nearly so. It is one vector, whatever the number of steps of a chain.
 """
 
 from collections.abc import Callable
@@ -55,8 +55,8 @@ class Statistics:
     coefficients
         ``coefficients(theta)``: the vector φ(θ), as long as T.
     bound
-        The greatest length of T. A longer one is shortened to it before it is added
-        to others, and one that is not finite counts as zero. Centre T, so that the
+        The greatest length of T. A longer one is norm-clipped to it before it is
+        added, and one that is not finite counts as zero. Centre T, so that the
         bound is small: noise is in proportion to it.
     constant
         ``constant(theta)``: the part a(θ) that is the same for all records; 0 unless

@@ -53,7 +53,7 @@ def poisson(
         return x * log_rate - jnp.exp(log_rate) - gammaln(x + 1)
 
     def simulate(theta: Any, key: jax.Array, record: Any) -> Any:
-        # a rate far above the clamp is cut off: the chance that it matters is nil
+        # a rate far above the clamp is cut off: the probability that it matters is nil
         drawn = jax.random.poisson(
             key, jnp.minimum(jnp.exp(theta["log_rate"]), 4 * most + 1000)
         )
@@ -155,7 +155,7 @@ def normal_mean(
     """
     size = require_count("the size", np.shape(covariance)[0], "Give a square matrix.")
     require_positive("radius", radius, "About twice the root of the size is usual.")
-    require_positive("mean_scale", mean_scale, "Give the prior's deviation.")
+    require_positive("mean_scale", mean_scale, "Give the prior's standard deviation.")
     middle = np.zeros(size) if centre is None else np.asarray(centre, np.float64)
     if middle.shape != (size,):
         raise InputError(

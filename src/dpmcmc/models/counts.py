@@ -194,7 +194,8 @@ def negative_binomial_regression(
 def _draw_count(key: jax.Array, rate: jax.Array, most: float) -> jax.Array:
     """Draw a Poisson count and clamp it.
 
-    A rate far above the clamp is cut off: the chance that it matters is below e⁻⁵⁰⁰.
+    A rate far above the clamp is cut off: that it matters has a probability of at most
+    e⁻⁵⁰⁰.
     """
     drawn = jax.random.poisson(key, jnp.minimum(rate, 4 * most + 1000))
     return jnp.minimum(drawn.astype(jnp.result_type(float)), most)

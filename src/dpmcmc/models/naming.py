@@ -88,7 +88,7 @@ def _entries(name: str, steps: Any, made: Mapping[str, Any]) -> Any:
 
 
 def _sized(x: Any, size: int) -> tuple[str, ...] | None:
-    """The names of so many entries; None if they cannot be told.
+    """The names of that number of entries; None if they are not known.
 
     A column whose length is not known has one entry, unless it is the only one and
     entries are left over. Every column has at least one: so nothing is named wrongly.

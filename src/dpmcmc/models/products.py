@@ -50,9 +50,9 @@ def product_statistics(
 ) -> Statistics:
     """Statistics of a linear regression with normal noise.
 
-    The law of the noisy sums is that of the residuals' sums, e (1, v) and e², given
-    the covariates: normal, with the moments that the model gives it. Covariates are
-    not modelled; any sum of their products is as likely as another before it is seen.
+    The distribution of the noisy sums is that of the residuals' sums, e (1, v) and e²,
+    given the covariates: normal, with the model's moments. Covariates are not modelled;
+    the prior on the sums of their products is flat.
     """
     middle, half = (low + high) / 2, (high - low) / 2
     if not design.intercept:  # nothing would take a middle out again

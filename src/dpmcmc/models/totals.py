@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""Sufficient statistics of ready models of one column, and laws of their noisy sums.
+"""Sufficient statistics of ready models of one column, with their noisy sums.
 
 A statistic is centred at the middle of its public bounds, so that the bound, and with
 it the noise, is as small as can be.
@@ -31,15 +31,15 @@ __all__ = [
 _COUNTS = 2048
 """Counts that a noisy count is compared with, where the sum over them is exact."""
 
-_DEVIATIONS = 8
-"""How many deviations of the noise they must reach to either side."""
+_SDS = 8
+"""How many sd of the noise they must reach to either side."""
 
 _CENTRE = 1.25
 """Where 2z² is centred: for |z| ≤ 1, (z, 2z² − 1.25) is nowhere longer than 1.25."""
 
 
 def mean_statistics(low: float, high: float, sd: float) -> Statistics:
-    """Statistics of a normal of known deviation: x, from the middle of its bounds."""
+    """Statistics of a normal of known sd: x, from the middle of its bounds."""
     middle, half = (low + high) / 2, (high - low) / 2
 
     def log_density(theta: Any, noisy: NoisyTotal) -> jax.Array:
@@ -62,10 +62,10 @@ def mean_statistics(low: float, high: float, sd: float) -> Statistics:
 
 
 def mean_and_sd_statistics(low: float, high: float) -> Statistics:
-    """Statistics of a normal of unknown mean and deviation: x and its square.
+    """Statistics of a normal of unknown mean and sd: x and its square.
 
-    With z = (x − middle)/half they are (z, 2z² − 1.25). The law of their sum is taken
-    as normal, with the mean and covariance that the model gives it.
+    With z = (x − middle)/half they are (z, 2z² − 1.25). The distribution of
+    their sum is taken as normal, with the model's mean and covariance.
     """
     middle, half = (low + high) / 2, (high - low) / 2
 
@@ -136,19 +136,19 @@ def whitened_mean_statistics(
 
 
 def bernoulli_statistics() -> Statistics:
-    """Statistics of a Bernoulli: x − ½. The law of the noisy count is exact."""
+    """Statistics of a Bernoulli: x − ½. The noisy count's distribution is exact."""
 
     def log_density(theta: Any, noisy: NoisyTotal) -> jax.Array:
         logit, records = theta["logit"], noisy.records
 
         def log_mass(count: jax.Array) -> jax.Array:
-            ways = -gammaln(count + 1) - gammaln(records - count + 1)
-            log_mass = count * logit - records * jax.nn.softplus(logit) + ways
+            log_choices = -gammaln(count + 1) - gammaln(records - count + 1)
+            log_mass = count * logit - records * jax.nn.softplus(logit) + log_choices
             return jnp.where(count <= records, log_mass, -jnp.inf)
 
-        chance = jax.nn.sigmoid(logit)
-        moments = records * chance, records * chance * (1 - chance)
-        return _count_law(noisy.total[0] + records / 2, noisy, log_mass, moments)
+        probability = jax.nn.sigmoid(logit)
+        moments = records * probability, records * probability * (1 - probability)
+        return _count_density(noisy.total[0] + records / 2, noisy, log_mass, moments)
 
     return Statistics(
         lambda record: jnp.reshape(record["x"] - 0.5, (1,)),
@@ -163,7 +163,7 @@ def bernoulli_statistics() -> Statistics:
 
 
 def poisson_statistics(most: float) -> Statistics:
-    """Statistics of a Poisson: x, from half its bound. The law of the sum is exact."""
+    """Statistics of a Poisson: x less half its bound; the sum has an exact density."""
     middle = most / 2
 
     def log_density(theta: Any, noisy: NoisyTotal) -> jax.Array:
@@ -174,7 +174,7 @@ def poisson_statistics(most: float) -> Statistics:
             return count * log_rate - rate - gammaln(count + 1)
 
         count = noisy.total[0] + noisy.records * middle
-        return _count_law(count, noisy, log_mass, (rate, rate))
+        return _count_density(count, noisy, log_mass, (rate, rate))
 
     def constant(theta: Any) -> jax.Array:
         return middle * theta["log_rate"] - jnp.exp(theta["log_rate"])
@@ -196,14 +196,14 @@ def poisson_statistics(most: float) -> Statistics:
 def categorical_statistics(levels: int) -> Statistics:
     """Statistics of a categorical: the vector of its level, less 1/K everywhere.
 
-    The law of the counts is taken as normal, with the model's moments.
+    The distribution of the counts is taken as normal, with the model's moments.
     """
 
     def log_density(theta: Any, noisy: NoisyTotal) -> jax.Array:
-        chances = jnp.exp(log_weights(theta["logits"]))
-        one = jnp.diag(chances) - jnp.outer(chances, chances)
+        probabilities = jnp.exp(log_weights(theta["logits"]))
+        one = jnp.diag(probabilities) - jnp.outer(probabilities, probabilities)
         return normal_log_density(
-            noisy.total - noisy.records * (chances - 1 / levels),
+            noisy.total - noisy.records * (probabilities - 1 / levels),
             noisy.records * one + noisy.deviation**2 * jnp.eye(levels),
         )
 
@@ -224,7 +224,7 @@ def categorical_statistics(levels: int) -> Statistics:
     )
 
 
-def _count_law(
+def _count_density(
     count: jax.Array,
     noisy: NoisyTotal,
     log_mass: Callable[[jax.Array], jax.Array],
@@ -232,9 +232,9 @@ def _count_law(
 ) -> jax.Array:
     """Log-density of a count with normal noise on it.
 
-    It is the sum over the counts that are near, eight deviations of the noise at the
-    least. Where they are too many, the noise is so wide that the count's own law may be
-    taken as normal.
+    It is the sum over the counts that are near, eight sd of the noise at least.
+    Where they are too many, the noise is so wide that the count's own distribution may
+    be taken as normal.
     """
     deviation = noisy.deviation
     first = jnp.maximum(jnp.floor(count) - _COUNTS // 2, 0)
@@ -242,6 +242,6 @@ def _count_law(
     exact = logsumexp(log_mass(near) - ((count - near) / deviation) ** 2 / 2)
     mean, variance = moments
     rough = norm.logpdf(count, mean, jnp.sqrt(variance + deviation**2))
-    fits = 2 * _DEVIATIONS * deviation + 2 <= _COUNTS
+    fits = 2 * _SDS * deviation + 2 <= _COUNTS
     # both up to the same constant
     return jnp.where(fits, exact, rough + jnp.log(deviation * math.sqrt(2 * math.pi)))

@@ -38,7 +38,7 @@ def weighted(model: Model, weight: Callable[[Any], Any]) -> Model:
     -------
     Model
         Without `Model.responses` and statistics: its log-likelihood is no longer the
-        logarithm of a chance, so that no mean over responses can be taken.
+        logarithm of a probability, so that no mean over responses can be taken.
     """
     if not callable(weight):
         raise InputError(

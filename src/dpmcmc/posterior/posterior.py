@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpmcmc.aligned import filled
 from dpmcmc.errors import InputError
 from dpmcmc.model.coords import Coords, Dims, checked_coords, require_fitting, titles_of
 from dpmcmc.posterior.statement import Statement
@@ -145,7 +146,7 @@ class Posterior:
                 self._title(),
                 "",
                 *table(summary),
-                *(["", str(verdict)] if verdict is not None else []),
+                *(["", filled(str(verdict))] if verdict is not None else []),
                 *(["", warning] if warning else []),
                 "",
                 "The whole privacy statement: print(posterior.statement)",

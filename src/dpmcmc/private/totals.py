@@ -39,8 +39,8 @@ Stretch = tuple[int, int]
 """From one block of each device's records up to another."""
 
 Add = Callable[[int, Opened, Any, Stretch], jax.Array]
-"""Adds a stretch of the records, which are spread over so many devices, with public
-arrays: the exact int64 total, which never leaves as it is."""
+"""Adds a stretch of the records, which are spread over that number of devices, with
+public arrays: the exact int64 total, which never leaves as it is."""
 
 
 def release_total(

@@ -34,7 +34,7 @@ _RIDGE = 1e-6
 
 
 def best_acceptance(dimension: int) -> float:
-    """The share of accepted steps at which a Gaussian walk under Barker's test is best.
+    """The acceptance rate at which a Gaussian walk under Barker's test is best.
 
     From 0.27 in one dimension, as measured on normal targets by squared jumps, to the
     0.158 that is known for many dimensions.
@@ -73,17 +73,17 @@ class Adaptive:
     ----------
     walk
         Where to start from: a random walk with its scale. It need not be good; a
-        scale that is wrong by a factor of 20 is mended within some hundred steps.
+        scale that is wrong by a factor of 20 is corrected within some hundred steps.
     target
-        The share of steps to accept, below ½, which is all that Barker's test can
+        The fraction of steps to accept, below ½, which is all that Barker's test can
         accept; `best_acceptance` for the dimension of θ unless given. Shorter moves
         accept more and clip fewer records.
     shape
         Whether the covariance is learnt as well as the scale.
     until
-        The number of steps after which it stops to learn, so that the chain from
-        then on is a Markov chain with the right law; the warm-up unless given.
-        ``math.inf`` never stops; then it is the falling gains that keep the law.
+        The number of steps after which it stops adapting, so that the chain from
+        then on is a Markov chain with the right distribution; the warm-up unless given.
+        ``math.inf`` never stops; then decreasing gains keep the distribution.
     """
 
     walk: RandomWalk

@@ -132,11 +132,11 @@ def _move_within(
     walk stays symmetric.
 
     Let u be the unit roundoff of the arithmetic here (float64 inside the boundary)
-    and d the size of θ. Each part below is the coordinate's share of the bound with
+    and d the size of θ. Each part below is the coordinate's part of the bound with
     relative error at most 4u (radius, difference, quotient twice, as compilers may
     multiply by a reciprocal); its square errs by 9u, a sum of d squares by (d + 8)u,
     so that a margin of 2(d + 8)u leaves no doubt. The slack covers a compiler that
-    rounds θ + move in another way where it computes it again: once instead of twice.
+    rounds θ + move differently where it computes it again: once instead of twice.
     """
     wide = widest_float(theta)
     old, unravel = ravel_pytree(jax.tree.map(lambda leaf: leaf.astype(wide), theta))

@@ -156,7 +156,7 @@ class IntegerWalk:
 
     A move beyond the bounds is not made: the chain proposes to stay. So x′ ≠ x within
     the bounds and at most ``step`` apart are proposed from each other with the same
-    chance, 1/(2 · step · coordinates), and it is symmetric. (Moving to the nearest
+    probability, 1/(2 · step · coordinates), and it is symmetric. (Moving to the nearest
     bound instead would not be: the bound would be proposed more often than left.)
 
     Parameters

@@ -89,7 +89,7 @@ def coordinates(value: Any, theta: Theta, dtype: Any) -> np.ndarray | None:
 def pick(uniform: jax.Array, count: Any) -> jax.Array:
     """Turn one uniform number into one of 0, …, count − 1, each equally likely.
 
-    The number has 52 bits, so that each chance is 1/count to within 2⁻⁵².
+    The number has 52 bits, so that each probability is 1/count to within 2⁻⁵².
     """
     # as a coarser float, a uniform number may have been rounded to 1
     return jnp.minimum((uniform * count).astype(jnp.int32), count - 1)

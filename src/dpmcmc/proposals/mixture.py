@@ -27,12 +27,12 @@ __all__ = ["Mixture", "MixtureKernel", "choose"]
 
 @dataclass(frozen=True)
 class Mixture:
-    """Takes one of several proposals in each step, with fixed chances.
+    """Takes one of several proposals in each step, with fixed probabilities.
 
     The log-density ratio is that of the proposal that was chosen, not that of the
     mixture's density. This is right: a step that always takes proposal k with its own
-    ratio keeps detailed balance, π(θ) K_k(θ, θ′) = π(θ′) K_k(θ′, θ); as the chances
-    w_k do not depend on θ, so does the sum Σ w_k K_k, which is what runs.
+    ratio keeps detailed balance, π(θ) K_k(θ, θ′) = π(θ′) K_k(θ′, θ); as the
+    probabilities w_k do not depend on θ, so does the sum Σ w_k K_k, which is what runs.
 
     Parameters
     ----------

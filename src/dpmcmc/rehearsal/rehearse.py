@@ -165,9 +165,7 @@ def rehearse(
     tried = {"default": None} if methods is None else dict(methods)
     made, simulated, caveat = _simulated(model, records, at, covariates, seed)
     count = len(next(iter(_leaves(simulated))))
-    with steps_bar(
-        1 + runs * len(tried), "Rehearsing", progress, " runs"
-    ) as done:
+    with steps_bar(1 + runs * len(tried), "Rehearsing", progress, " runs") as done:
         reference = sample_not_private(
             made, simulated, steps=_REFERENCE_STEPS, seed=seed, progress=False
         )
@@ -206,9 +204,7 @@ def _simulated(
             )
         count, made, one_record = records, model, None
     else:
-        problem = make_problem(
-            model, records, start=None, precision=None, devices=None
-        )
+        problem = make_problem(model, records, start=None, precision=None, devices=None)
         count, made, one_record = problem.size, problem.model, problem.one_record
     theta = made.initial if at is None else at
     found, caveat, missing = covariates_for(made, one_record, theta, covariates)

@@ -32,7 +32,7 @@ COLOURS = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7",
     "#E69F00", "#56B4E9", "#000000", "#7F7F7F",
 )  # fmt: skip
-"""Colours of Okabe and Ito, told apart by readers with any colour vision."""
+"""Colours of Okabe and Ito, distinct for readers with any colour vision."""
 
 _ALARM, _INK, _POOLED = "#B00020", "#333333", "#8A939C"
 MOST_CHAINS, MOST_ROWS = len(COLOURS), 12

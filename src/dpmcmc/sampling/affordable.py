@@ -39,7 +39,7 @@ def affordable_steps(
         return require_count(
             "steps", request.steps, "Give the number of steps of each chain."
         )
-    if request.epsilon is None or not request.is_private:
+    if request.epsilon is None:
         raise InputError(
             "neither epsilon nor steps was given. Give epsilon, to have as many steps "
             "as it buys, or steps, to read the ε that they cost."

@@ -208,7 +208,8 @@ def _settled_clip(
     chains: int,
 ) -> float | None:
     """The clip that was given or can be found; None if none is needed."""
-    if method.clip is not None or not request.is_private:
+    is_free = not request.is_private and request.epsilon is None
+    if method.clip is not None or is_free:
         return method.clip
     if type(method.clipping) is PlainClipping:
         clip = _lipschitz_clip(problem, method.proposal, tempered / problem.size)

@@ -31,11 +31,11 @@ from dpmcmc.sampling.draws import collect_draws
 from dpmcmc.sampling.fit.fitted import Fitted
 from dpmcmc.sampling.fit.questions import Unravel
 from dpmcmc.sampling.fit.stage import Fit
-from dpmcmc.sampling.gaussian_budget import Split, split_budget
+from dpmcmc.sampling.gaussian_budget import split_budget
 from dpmcmc.sampling.normal_shape import moved, proposal_about
 from dpmcmc.sampling.plan import Plan, Request, make_plan
 from dpmcmc.sampling.problem import Problem
-from dpmcmc.sampling.stages import Context, SoFar
+from dpmcmc.sampling.stages import Context, SoFar, Stage
 from dpmcmc.sampling.tempering import Tempering, tempered_records
 from dpmcmc.sampling.verdict import verdict_on
 
@@ -48,9 +48,6 @@ _DECISIONS = 4000
 _FOR_DECISIONS = 0.06
 _FOR_CHECK = 0.01
 """Fractions of the budget, in squares of μ; the fit has the rest."""
-
-_NO_NOISE = 1e4
-"""The μ of a fit without a budget, which is not private: its noise is negligible."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +78,10 @@ class ControlVariates:
         steps = request.steps
         if steps is None:
             steps = max(1, math.ceil(_DECISIONS / max(1, chains)))
-        split, grid = _budget(problem, request, chains * steps, tempering)
+        split = split_budget(request, problem.size, chains * steps, _FOR_DECISIONS)
+        grid = Grid.unclipped(problem.size, tempering)
+        if split.clip:
+            grid = Grid(split.clip, scale=tempering)
         test = FullData(grid)
         lengths = chain_lengths(chains, steps, request.warmup, test)
         fit = Fit(
@@ -127,7 +127,7 @@ class ControlVariates:
                 move=lambda draws: moved(draws, fitted.shift, generator),
             )
 
-        stages = [fit, chain, check] if split.clip else [fit, chain]
+        stages: list[Stage] = [fit, chain, check] if split.clip else [fit, chain]
         return make_plan(
             problem, request, stages, collect, tempered=tempered, notes=[_NOTE]
         )
@@ -138,16 +138,6 @@ _NOTE = (
     "the chain's own draws are beside them. The posterior is the model's: where the "
     "model is wrong, intervals are for what the model says without privacy."
 )
-
-
-def _budget(
-    problem: Problem, request: Request, decisions: int, tempering: float
-) -> tuple[Split, Grid]:
-    """What the budget buys; without one, hardly any noise, and no clip."""
-    if request.epsilon is None and not request.is_private:
-        return Split(_NO_NOISE, 0.0), Grid.unclipped(problem.size, tempering)
-    split = split_budget(request, problem.size, decisions, _FOR_DECISIONS)
-    return split, Grid(split.clip, scale=tempering)
 
 
 def _sentence(clip: float) -> str:

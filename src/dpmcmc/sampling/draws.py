@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""From released chunks to a posterior: draws by name, on the scale they are shown on."""
+"""From released chunks to a posterior: draws by name, on the scale that is shown."""
 
 from collections.abc import Callable
 from importlib.metadata import version

@@ -18,6 +18,10 @@ from dpmcmc.sampling.stages import Events
 __all__ = ["Split", "split_budget"]
 
 
+_NO_NOISE = 1e4
+"""The μ of releases without a budget, which are not private: noise is negligible."""
+
+
 class Split(NamedTuple):
     """What a budget buys.
 
@@ -26,7 +30,7 @@ class Split(NamedTuple):
     release
         The μ of all releases with noise together.
     clip
-        The clip of a decision; 0 if there are none.
+        The clip of a decision; 0 if there are none, or there is no budget.
     """
 
     release: float
@@ -41,7 +45,8 @@ def split_budget(
     Parameters
     ----------
     request
-        The budget.
+        The budget; a run that is not private may have none, and then has hardly any
+        noise, and no clip.
     records
         The number of records.
     decisions
@@ -52,13 +57,15 @@ def split_budget(
     Raises
     ------
     InputError
-        If no ε was given.
+        If no ε was given for a private run.
 
     Guarantee
     ---------
-    ``GaussianRelease(release)`` composed with ``decisions`` decisions on all records
-    with the clip are (ε, δ)-differentially private.
+    Where ε was given, ``GaussianRelease(release)`` composed with ``decisions``
+    decisions on all records with the clip are (ε, δ)-differentially private.
     """
+    if request.epsilon is None and not request.is_private:
+        return Split(_NO_NOISE, 0.0)
     if request.epsilon is None:
         raise InputError(
             "this method needs epsilon: its noise is chosen by it. Give epsilon and "

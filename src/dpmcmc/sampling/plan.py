@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""A plan: the stages of a run with their certificate, settled before a record is read."""
+"""A plan: the stages of a run and their certificate, before a record is read."""
 
 import math
 from collections import Counter

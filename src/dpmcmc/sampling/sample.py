@@ -19,6 +19,7 @@ from dpmcmc.errors import (
     require_probability,
 )
 from dpmcmc.model.model import Model
+from dpmcmc.model.tracing import is_double
 from dpmcmc.posterior import Posterior
 from dpmcmc.sampling.barker import Barker, GaussianBarker
 from dpmcmc.sampling.checkpoint import Checkpoint, MemoryCheckpoint
@@ -40,6 +41,9 @@ METHODS = (
     MinibatchBarker,
 )
 """The methods of which docs/proofs shows that they release what their events say."""
+
+_FEW = 2
+"""Exact statistics are few if there are at most so many for each parameter."""
 
 _DELTA = 1e-6
 """The δ by which the noise of a run that is not private is measured."""
@@ -78,7 +82,7 @@ def sample(
         says the ε that they cost.
     method
         How the posterior is drawn: `ControlVariates` unless given, or
-        `SufficientStatistics` where the model states exact ones; `Barker`,
+        `SufficientStatistics` where the model states a few exact ones; `Barker`,
         `GaussianBarker` or `MinibatchBarker`.
     steps
         The number of steps of each chain, warm-up included. Unless given, as many as
@@ -228,11 +232,19 @@ def plan_run(
 
 
 def _default(problem: Problem) -> Method:
-    """The method that fits a model, by what it states."""
+    """The method that fits a model, by what it states.
+
+    The sum of exact statistics is best where they are few: they serve at any number of
+    records. Those of a linear regression are many more than its parameters, and the
+    noise on all of them costs more than that of a gradient.
+    """
     statistics = problem.model.statistics
-    if statistics is not None and statistics.is_exact:
-        return SufficientStatistics()
-    return ControlVariates()
+    if statistics is None or not statistics.is_exact:
+        return ControlVariates()
+    with jax.enable_x64(is_double(problem.dtype)):
+        numbers = jax.eval_shape(statistics.coefficients, problem.initial).size
+    is_few = numbers <= _FEW * problem.coordinates
+    return SufficientStatistics() if is_few else ControlVariates()
 
 
 def _with_caveat(plan: Plan, method: Method) -> Plan:

@@ -85,12 +85,16 @@ class SufficientStatistics:
         decision: BarkerBit | None = None
         sentence = "Decided on the released sum alone"
         if not is_exact:
-            test = FullData(Grid(split.clip, scale=tempering))
-            decision = BarkerBit(clip=split.clip, records=problem.size)
+            grid = Grid.unclipped(problem.size, tempering)
+            clipped = "not clipped"
+            if split.clip:
+                grid = Grid(split.clip, scale=tempering)
+                clipped = f"clipped to ±{split.clip:g}"
+            test = FullData(grid)
+            decision = BarkerBit(clip=grid.clip, records=problem.size)
             sentence = (
                 "decided on all records, with each record's log-likelihood ratio, less "
-                f"what its statistics say of it, clipped to ±{split.clip:g}, by "
-                "Barker's exact test"
+                f"what its statistics say of it, {clipped}, by Barker's exact test"
             )
         lengths = chain_lengths(chains, steps, request.warmup, test)
 

@@ -41,7 +41,7 @@ class Ask(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """A noisy sum, or noisy counts with a row for each histogram; and the noise's sd."""
+    """A noisy sum, or noisy counts by histogram and bin; and the sd of the noise."""
 
     values: np.ndarray
     noise: float

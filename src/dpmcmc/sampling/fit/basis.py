@@ -104,7 +104,7 @@ def _slopes(problem: Problem) -> np.ndarray:
 
 
 def _made_up(one_record: Any) -> Any:
-    """Records of many kinds: small numbers, and all whole numbers up to a few thousand."""
+    """Records of many kinds: small numbers, and whole ones up to a few thousand."""
     generator = np.random.default_rng(0)
 
     def column(leaf: Any) -> np.ndarray:

@@ -17,7 +17,7 @@ _SCALES = np.exp(np.linspace(np.log(0.05), np.log(100), 40))
 """Sizes that the excess may have, in sd of its noise."""
 
 _HALF_NOISE = 0.5
-"""Sizes are as likely as 1/(1 + (τ / half an sd)²) says: small at first, long-tailed."""
+"""Sizes τ have the prior 1/(1 + (τ / half an sd)²): small ones, and a long tail."""
 
 _ITERATIONS = 4
 

@@ -7,6 +7,7 @@ All of it is computed from what was released and from public numbers.
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -83,7 +84,11 @@ class Fitted:
     @classmethod
     def of(cls, arrays: Mapping[str, np.ndarray]) -> "Fitted":
         """Read what `arrays` wrote."""
-        return cls(**{n: a if a.ndim else a.item() for n, a in arrays.items()})
+        plain: dict[str, Any] = {
+            name: array if array.ndim else array.item()
+            for name, array in arrays.items()
+        }
+        return cls(**plain)
 
     @property
     def widening(self) -> float:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpmcmc.model.responses import nodes_of
+from dpmcmc.model.responses import Responses, nodes_of
 from dpmcmc.sampling.fit.asking import Ask, Asking
 from dpmcmc.sampling.fit.excess import Excess, shrunken
 from dpmcmc.sampling.fit.geometry import denoised
@@ -44,6 +44,9 @@ _TIGHT, _WIDEST = 2.0, 8.0
 where most is beyond the tight one."""
 
 _LEAST_BOUND = 1.2
+_AS_WIDE = 0.8
+"""The least bound, and how it compares to that of the rounds."""
+
 _WORTH = 1.25
 _FOR_EXCESS = 0.7
 """Of the excess, whose size is shrunk: less than its noise alone would ask for."""
@@ -100,7 +103,7 @@ class Quadratic:
 
 
 def ask_last(
-    arrival: Arrival, left: float, responses: object, unravel: Unravel
+    arrival: Arrival, left: float, responses: Responses | None, unravel: Unravel
 ) -> Asking[Quadratic]:
     """Ask for lengths, then for all sums at once, with all that is left.
 
@@ -130,7 +133,8 @@ def ask_last(
     nodes = nodes_of(responses)
     expected = 0.0 if nodes is None else _EXPECTED
     rest = 1 - for_hessian - expected
-    wide = tail.choose(noise / np.sqrt(rest) * place.noise_per_cut, _LEAST_BOUND)
+    least = max(_LEAST_BOUND, _AS_WIDE * arrival.least_bound)
+    wide = tail.choose(noise / np.sqrt(rest) * place.noise_per_cut, least)
     is_tight = nodes is not None and _WORTH * _TIGHT < wide < _WIDEST
     room = wide - _TIGHT if is_tight else wide
     for_excess = rest * (_FOR_EXCESS * room / wide if is_tight else 1.0)

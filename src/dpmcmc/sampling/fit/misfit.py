@@ -45,11 +45,9 @@ class ResidualBins:
         extras = residual.extras(model, record)
 
         def ratio(current: Any, proposed: Any) -> jax.Array:
-            looks = (
-                residual.look(model, theta, record, extras, self.dtype)
-                for theta in (current, proposed)
-            )
-            return residual.ratio(*looks, record, extras)
+            old = residual.look(model, current, record, extras, self.dtype)
+            new = residual.look(model, proposed, record, extras, self.dtype)
+            return residual.ratio(old, new, record, extras)
 
         ratios = jax.vmap(ratio)(public.current, public.proposed)
         ratios = residual.tempering * ratios

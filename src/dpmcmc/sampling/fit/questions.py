@@ -67,8 +67,8 @@ class Public(NamedTuple):
 class RoundPublic(NamedTuple):
     """Public numbers of a round's sum: bounds, and how long each part may be.
 
-    Bounds on gradients are lengths of g / metric; ``squares`` bounds those whose squares
-    are added; that on Hessians is in the Frobenius norm.
+    Bounds on gradients are lengths of g / metric; ``squares`` bounds those whose
+    squares are added; that on Hessians is in the Frobenius norm.
     """
 
     at: Public
@@ -185,11 +185,11 @@ class RoundAnswer:
 class LastAnswer:
     """The last vector: gradients, tight and what that leaves, and the Hessian.
 
-    A tight gradient is clip(g − α) with α such that its expectation over the responses
+    A tight gradient is clip(g − α), with α such that its expectation over the responses
     that the record might have had is zero, if the model is right: Fisher-consistent.
-    What it leaves is the gradient clipped to a wide bound, less the tight one; with both
-    sums the wide one is known, too. Where the responses have no nodes, all is in the
-    second part.
+    What it leaves is the gradient clipped to a wide bound, less the tight one; with
+    both sums the wide one is known, too. Where the responses have no nodes, all is in
+    the second part.
     """
 
     unravel: Unravel
@@ -240,7 +240,9 @@ class LastAnswer:
         logs, gradients = jax.vmap(look)(found.columns)
         weights = jax.nn.softmax(logs + found.log_measure.astype(kind))
         scaled = jnp.where(weights[:, None] > 0, _finite(gradients / metric), 0)
-        clip = jax.vmap(lambda row: row * clip_factor(row, bound))
+        clip: Callable[[jax.Array], jax.Array] = jax.vmap(
+            lambda row: row * clip_factor(row, bound)
+        )
         alpha = jnp.zeros_like(metric)
         for _ in range(_CENTRINGS):
             alpha = alpha + weights @ clip(scaled - alpha)
@@ -271,5 +273,5 @@ def _power(numbers: jax.Array) -> jax.Array:
 
 def _finite(numbers: jax.Array) -> jax.Array:
     """Numbers that are not finite count as huge, those that are none as zero."""
-    most = jnp.asarray(jnp.finfo(numbers.dtype).max / 4, numbers.dtype)
+    most = float(np.finfo(numbers.dtype).max) / 4
     return jnp.nan_to_num(numbers, nan=0.0, posinf=most, neginf=-most)

@@ -3,8 +3,8 @@
 """Noisy Newton rounds: from where the model starts to where the posterior is.
 
 Each round asks for histograms of lengths, sets its bounds by them, asks for the sums of
-clipped gradients and Hessians, and takes a step no longer than the last one has shown to
-be believable. Rounds are cheap until they arrive; the last of them pays for precision.
+clipped gradients and Hessians, and takes a step no longer than the last one has shown
+to be believable. Rounds are cheap until they arrive; the last pays for precision.
 """
 
 from dataclasses import dataclass, replace
@@ -12,17 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpmcmc.sampling.fit.asking import Ask, Asking
+from dpmcmc.sampling.fit.asking import Asking
 from dpmcmc.sampling.fit.geometry import denoised, floored
+from dpmcmc.sampling.fit.look import CLOSE, Least, Look, ask_round
 from dpmcmc.sampling.fit.place import Place
-from dpmcmc.sampling.fit.questions import (
-    LengthBins,
-    RoundAnswer,
-    RoundPublic,
-    Unravel,
-    hessian_of_entries,
-)
-from dpmcmc.sampling.fit.tails import Counts, Tail
+from dpmcmc.sampling.fit.questions import Unravel
+from dpmcmc.sampling.fit.tails import Counts
 
 __all__ = ["Arrival", "newton_rounds"]
 
@@ -33,23 +28,21 @@ _KEPT_FOR_LAST = 0.45
 _SCALES = 0.02
 """What the scales have taken before."""
 
-_LEAST, _MOST, _CLOSE = 0.003, 0.04, 0.07
-"""Fractions of the budget of a round: of the first ones, by what a usual gradient needs
-to be seen; and of one that is close."""
-
 _PRECISION_AT_FIRST = 25.0
 """Of the first rounds: noise is so many times smaller than the gradient of one
 standard step, for coordinates that are each as long as their sd."""
 
-_HISTOGRAMS = 0.30
-"""A round's fraction for its histograms; the rest is for its sums."""
+_COUNTS_AT_FIRST = 200.0
+"""And the noise of a count is at most a hundredth or two of the records."""
 
-_SQUARES = 0.08
-_LEAST_BOUND, _MOST_BOUND, _SQUARES_BOUND = 1.5, 50.0, 4.0
-"""Bounds on gradients, in typical lengths; and on those whose squares are added."""
+_LEAST, _MOST = 0.003, 0.04
+"""Fractions of the budget of the first rounds."""
 
-_GENEROUS = 4.0
-"""Bounds where lengths were found to be much shorter than typical, in their own rms."""
+_AT_FIRST = Least()
+_WIDEST_HESSIAN = 300.0
+_TOO_SMALL, _WIDEST_LEAST = 0.6, 12.0
+"""Whitened gradients of a right model have mean squares of 1; where they are smaller
+than this, the least bound is widened, up to the other."""
 
 _STEADY = 0.3
 """A step has arrived if it is at most √(0.3/√N): its square, times √N, is what a
@@ -73,6 +66,10 @@ class Arrival(NamedTuple):
         How many rounds there were.
     arrived
         Whether the last step was short, by a precise round.
+    spent
+        The fraction of the budget that is spent.
+    least_bound
+        The least bound on gradients, in typical lengths, that leaves none to hide.
     """
 
     place: Place
@@ -82,21 +79,7 @@ class Arrival(NamedTuple):
     rounds: int
     arrived: bool
     spent: float
-
-
-@dataclass(frozen=True, eq=False)
-class _Look:
-    """What a round found, per record, in the coordinates of its place."""
-
-    gradient: np.ndarray
-    noise: np.ndarray
-    cut: np.ndarray
-    wide_cut: np.ndarray
-    curvature: np.ndarray
-    curvature_noise: float
-    squares: np.ndarray
-    lengths: Counts
-    bound: float
+    least_bound: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,10 +87,10 @@ class _Step:
     """A step that was taken, or is to be: the fraction of it, and what it rested on."""
 
     place: Place
-    look: _Look
+    look: Look
     curvature: np.ndarray
     whole: np.ndarray
-    fraction: float
+    fraction: float = 1.0
 
     @property
     def length(self) -> float:
@@ -139,133 +122,155 @@ def newton_rounds(place: Place, budget: float, unravel: Unravel) -> Asking[Arriv
     unravel
         Makes θ of its coordinates.
     """
-    setting = place.setting
-    size, records = setting.size, setting.records
-    needed = (_PRECISION_AT_FIRST * size / (budget * records)) ** 2
-    fraction = float(np.clip(needed, _LEAST, _MOST))
-    steady = np.sqrt(_STEADY / np.sqrt(records))
-    spent, radius, least_hessian = _SCALES, 1.0, 1.0
-    known, moved, is_flat = np.inf, np.inf, True
-    last: _Step | None = None
-    arrived = False
-    rounds = 0
-    while True:
-        look = yield from _ask(place, fraction, least_hessian, unravel)
-        spent += fraction
-        rounds += 1
-        lowest = np.linalg.eigvalsh(look.curvature)[0]
-        if (
-            moved < 0.5
-            and not is_flat
-            and look.curvature_noise * np.sqrt(size) < 0.3
-            and lowest < 0.5
-        ):
-            # Curvature has gone where nothing moved: clipped away, so widen the bound.
-            least_hessian = min(3 * least_hessian, 300.0)
-        known = np.hypot(known, min(moved, 1.0) / np.sqrt(size))
-        curvature, known, is_flat = _combined(look, known)
-        total = curvature + place.prior[1]
-        trust = _trusted(last, place, look, radius)
-        if trust is None and last is not None:
-            # The gradient has grown: go back, and take a quarter of the step.
-            radius = min(radius, last.length * last.fraction) / 4
-            moved = last.length
-            last = replace(last, fraction=min(1.0, radius / last.length))
-            place = place.at(last.point())
-            if spent + fraction > 1 - _KEPT_FOR_LAST or rounds >= _MOST_ROUNDS:
-                break
+    size, records = place.setting.size, place.setting.records
+    needed = max(_PRECISION_AT_FIRST * size, _COUNTS_AT_FIRST) / (budget * records)
+    search = _Search(place, float(np.clip(needed**2, _LEAST, _MOST)))
+    while search.can_go_on:
+        look = yield from ask_round(
+            search.place, search.fraction, search.least, unravel
+        )
+        search.spent += search.fraction
+        search.rounds += 1
+        total = search.learn(look) + search.place.prior[1]
+        trusted = _trusted(search.last, search.place, look, search.radius)
+        if trusted is None:
+            search.go_back()
             continue
-        radius = radius if trust is None else trust
-        whole = np.linalg.solve(total, look.gradient)
-        step = _Step(place, look, total, whole, 1.0)
-        step = replace(step, fraction=min(1.0, radius / max(step.length, 1e-300)))
-        place = place.moved(step.fraction * whole, total, look.squares)
-        moved, last = step.fraction * step.length, step
-        turn = np.linalg.solve(step.place.whitening, place.whitening)
-        known = min(known * np.linalg.norm(turn, 2) ** 2, 1.0)
+        search.radius = trusted
+        search.take(look, total)
+        if search.has_arrived():
+            return search.arrival(arrived=True)
+    return search.arrival(arrived=False)
+
+
+@dataclass
+class _Search:
+    """Where a search is, and what it has learned.
+
+    Attributes
+    ----------
+    place, fraction
+        Where the next round looks, and what it pays.
+    radius
+        The longest step that is believed.
+    least
+        Bounds are at least these.
+    known
+        The sd of entries of the curvature, which coordinates have made the identity.
+    moved
+        How long the last step was.
+    is_flat
+        Whether a direction is too flat to be told from none.
+    last
+        The last step.
+    """
+
+    place: Place
+    fraction: float
+    radius: float = 1.0
+    least: Least = _AT_FIRST
+    known: float = np.inf
+    moved: float = np.inf
+    is_flat: bool = True
+    last: _Step | None = None
+    spent: float = _SCALES
+    rounds: int = 0
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether there is budget for a round and the last release."""
+        is_paid = self.spent + self.fraction <= 1 - _KEPT_FOR_LAST
+        return is_paid and self.rounds < _MOST_ROUNDS
+
+    @property
+    def known_here(self) -> float:
+        """The sd of the curvature's entries, after the last step."""
+        size = self.place.setting.size
+        return float(np.hypot(self.known, min(self.moved, 1.0) / np.sqrt(size)))
+
+    def learn(self, look: Look) -> np.ndarray:
+        """The curvature, with what earlier rounds knew of it."""
+        size = len(look.gradient)
+        is_precise = look.curvature_noise * np.sqrt(size) < 0.3
+        is_gone = np.linalg.eigvalsh(look.curvature)[0] < 0.5
+        if self.moved < 0.5 and not self.is_flat and is_precise and is_gone:
+            # Curvature has gone where nothing moved: it was clipped away.
+            wider = min(3 * self.least.hessian, _WIDEST_HESSIAN)
+            self.least = self.least._replace(hessian=wider)
+        curvature, self.known, self.is_flat = _combined(look, self.known_here)
+        return curvature
+
+    def go_back(self) -> None:
+        """Take a quarter of the last step instead: the gradient has grown."""
+        assert self.last is not None
+        length = self.last.length
+        self.radius = min(self.radius, length * self.last.fraction) / 4
+        self.moved = length
+        self.last = replace(self.last, fraction=min(1.0, self.radius / length))
+        self.place = self.place.at(self.last.point())
+
+    def take(self, look: Look, curvature: np.ndarray) -> None:
+        """Take a Newton step, no longer than the radius."""
+        step = _Step(
+            self.place, look, curvature, np.linalg.solve(curvature, look.gradient)
+        )
+        part = min(1.0, self.radius / max(step.length, np.finfo(float).tiny))
+        self.last = replace(step, fraction=part)
+        self.moved = part * step.length
+        self.place = self.place.moved(part * step.whole, curvature, look.squares)
+        turn = np.linalg.norm(self._turn(), 2)
+        self.known = min(self.known * float(turn) ** 2, 1.0)
+
+    def has_arrived(self) -> bool:
+        """Whether the last step ends the search; if not, set the next fraction."""
+        step = self.last
+        assert step is not None
+        may_hide = self._widen()
+        steady = np.sqrt(_STEADY / np.sqrt(self.place.setting.records))
         is_short = step.length <= max(steady, 2 * step.precision)
         if step.fraction == 1 and is_short and step.precision < 1:
-            if fraction >= 0.99 * _CLOSE and not is_flat:
-                arrived = True
-                break
-            fraction = min(6 * fraction, _CLOSE)
-        elif step.length < 3 * step.precision:
-            fraction = min(2 * fraction, _CLOSE)
-        if spent + fraction > 1 - _KEPT_FOR_LAST or rounds >= _MOST_ROUNDS:
-            break
-    turn = np.linalg.solve(last.place.whitening, place.whitening)
-    covariance = (turn.T * (last.look.noise**2 + last.look.wide_cut)) @ turn
-    return Arrival(
-        place,
-        last.look.lengths,
-        float(np.hypot(known, min(moved, 1.0) / np.sqrt(size))),
-        covariance,
-        rounds,
-        arrived,
-        spent,
-    )
+            is_close = self.fraction >= 0.99 * CLOSE
+            self.fraction = min(6 * self.fraction, CLOSE)
+            return is_close and not self.is_flat and not may_hide
+        if step.length < 3 * step.precision:
+            self.fraction = min(2 * self.fraction, CLOSE)
+        return False
+
+    def arrival(self, *, arrived: bool) -> Arrival:
+        """What the last release needs to know."""
+        assert self.last is not None
+        look, turn = self.last.look, self._turn()
+        return Arrival(
+            place=self.place,
+            lengths=look.lengths,
+            curvature_noise=self.known_here,
+            covariance=(turn.T * (look.noise**2 + look.wide_cut)) @ turn,
+            rounds=self.rounds,
+            arrived=arrived,
+            spent=self.spent,
+            least_bound=self.least.gradient,
+        )
+
+    def _widen(self) -> bool:
+        """Widen the least bound where rare long gradients may hide.
+
+        They are not seen in the noise of histograms; what they leave out of the mean
+        squares gives them away.
+        """
+        is_cut = float(np.mean(self.place.squares)) < _TOO_SMALL and self.moved < 1
+        if not is_cut or self.least.gradient >= _WIDEST_LEAST:
+            return False
+        wider = min(2 * self.least.gradient, _WIDEST_LEAST)
+        self.least = self.least._replace(gradient=wider)
+        return True
+
+    def _turn(self) -> np.ndarray:
+        """Makes coordinates of the last round's place of those of this one."""
+        assert self.last is not None
+        return np.linalg.solve(self.last.place.whitening, self.place.whitening)
 
 
-def _ask(
-    place: Place, fraction: float, least_hessian: float, unravel: Unravel
-) -> Asking[_Look]:
-    """One round: histograms, bounds, sums."""
-    size, records = place.setting.size, place.setting.records
-    answer = yield Ask(
-        LengthBins(unravel), place.public, _HISTOGRAMS * fraction, histograms=2
-    )
-    lengths, hessians = (Counts(row, answer.noise) for row in answer.values)
-    tail, hessian_tail = Tail([lengths], records), Tail([hessians], records, seed=1)
-    parts = np.sqrt(_parts(size, fraction))
-    # The noise of the sum to come, in units of its bounds, from that of the histograms:
-    # both have one budget.
-    noise = answer.noise * np.sqrt(_HISTOGRAMS / (1 - _HISTOGRAMS))
-    # A place that was reached by a long step may have much shorter gradients.
-    least = min(_LEAST_BOUND, _GENEROUS * tail.root_mean_square())
-    bound = tail.choose(noise / parts[0] * place.noise_per_cut, least)
-    bound = min(bound, _MOST_BOUND)
-    most = hessian_tail.choose(noise / parts[2] * np.sqrt(2 * size), least_hessian)
-    narrow = min(bound, _SQUARES_BOUND)
-    typical, metric = place.typical, place.metric
-    total, noise = yield Ask(
-        RoundAnswer(unravel),
-        RoundPublic(
-            place.public, bound * typical, narrow * typical, most * size, parts
-        ),
-        (1 - _HISTOGRAMS) * fraction,
-    )
-    units = metric * bound * typical / parts[0] / records
-    squares_units = (metric * narrow * typical) ** 2 / parts[1] / records
-    hessian_units = most * size / parts[2] / records
-    shortest = min(tail.root_mean_square(), 1.0) ** 2
-    floor = np.maximum(noise * squares_units, 0.05 * shortest * place.squares)
-    clipped = hessian_tail.cut(most) * size / records / np.sqrt(2 * size)
-    return _Look(
-        gradient=total[:size] * units + place.prior[0],
-        noise=noise * units,
-        cut=place.cut_variance(tail.cut(bound)),
-        wide_cut=place.cut_variance(tail.cut(bound, 0.9)),
-        curvature=-hessian_of_entries(total[2 * size :], size) * hessian_units,
-        curvature_noise=float(np.hypot(noise * hessian_units, clipped)),
-        squares=np.maximum(total[size : 2 * size] * squares_units, floor),
-        lengths=lengths,
-        bound=bound,
-    )
-
-
-def _parts(size: int, fraction: float) -> np.ndarray:
-    """Fractions of a sum's budget for gradients, squares and Hessians.
-
-    A round that is close needs a precise gradient; far from there, the Hessian says
-    how far to go.
-    """
-    hessian = 0.37
-    if fraction >= 0.99 * _CLOSE:
-        hessian = min(0.2 + 0.0086 * max(size - 5, 0), 0.5)
-    return np.array([1 - _SQUARES - hessian, _SQUARES, hessian])
-
-
-def _combined(look: _Look, known: float) -> tuple[np.ndarray, float, bool]:
+def _combined(look: Look, known: float) -> tuple[np.ndarray, float, bool]:
     """Curvature with what earlier rounds knew of it, which coordinates have made 1.
 
     Returns
@@ -286,7 +291,7 @@ def _combined(look: _Look, known: float) -> tuple[np.ndarray, float, bool]:
 
 
 def _trusted(
-    last: _Step | None, place: Place, look: _Look, radius: float
+    last: _Step | None, place: Place, look: Look, radius: float
 ) -> float | None:
     """How long a step may be, by what the last one has led to; None: go back.
 
@@ -297,9 +302,9 @@ def _trusted(
         return radius
     back = np.linalg.solve(place.whitening, last.place.whitening).T
     gradient, before = back @ look.gradient, last.look.gradient
-    noise = np.linalg.norm(back * look.noise) + np.linalg.norm(last.look.noise)
+    noise = float(np.linalg.norm(back * look.noise) + np.linalg.norm(last.look.noise))
     length = max(float(np.linalg.norm(before)), 1e-300)
-    left = np.linalg.norm(gradient - (1 - last.fraction) * before) / length
+    left = float(np.linalg.norm(gradient - (1 - last.fraction) * before)) / length
     surprise = max(left - noise / length, 0.0)
     taken = last.length * last.fraction
     is_alike = 0.5 < look.bound / last.look.bound < 2
@@ -311,5 +316,5 @@ def _trusted(
     if surprise > 0.5:
         return min(radius, taken / 2)
     if last.fraction < 1:
-        return radius * (4 if left < 0.3 else 2)
+        return radius * (4.0 if left < 0.3 else 2.0)
     return max(radius, 1.0) if left < 0.5 else radius

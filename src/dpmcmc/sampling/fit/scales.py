@@ -27,17 +27,25 @@ _ABOVE_POWER = 1.45
 """A number in the bin of 2^k is about so many times 2^k."""
 
 
+_ASIDE = 0.05
+"""How far the first round is from the start, in its own units: log-likelihoods are
+often written with kinks where a predictor is exactly zero."""
+
+
 class Scales(NamedTuple):
     """What was found at the start.
 
     Attributes
     ----------
+    point
+        A point by the start.
     whitening
         Makes curvatures about 1; diagonal.
     squares
         The mean square of a gradient's coordinates, then.
     """
 
+    point: np.ndarray
     whitening: np.ndarray
     squares: np.ndarray
 
@@ -58,6 +66,8 @@ def find_scales(
     seen = curvatures > 0
     curvatures[~seen] = np.median(curvatures[seen]) if seen.any() else 1.0
     whitening = np.diag(1 / np.sqrt(curvatures))
+    aside = np.random.default_rng(0).choice([-_ASIDE, _ASIDE], size)
+    point = point + factor @ whitening @ aside
     lengths, noise = yield Ask(
         LengthBins(unravel, is_first=True),
         Public(Frame(point, factor @ whitening), np.ones(size), 1.0),
@@ -65,13 +75,13 @@ def find_scales(
         histograms=2,
     )
     square = _visible_sums(lengths[0], noise)[1] / records
-    return Scales(whitening, np.full(size, square / size if square > 0 else 1.0))
+    return Scales(point, whitening, np.full(size, square / size if square > 0 else 1.0))
 
 
 def _visible_sums(counts: np.ndarray, noise: float) -> tuple[float, float]:
     """Sums of numbers and of their squares, over bins that stand out of the noise.
 
-    Bins are joined, first the highest groups, so that a spread-out distribution is seen.
+    Bins are joined, the highest groups first, so that what is spread out is seen.
     """
     places = CurvatureBins.powers() * _ABOVE_POWER
     free, first, second = counts.astype(float), 0.0, 0.0

@@ -39,7 +39,10 @@ _RESIDUALS = 0.01
 
 _MOVES = 8
 _MOST_MISFIT = 2.0
-"""Decisions that cut more than this, as a difference of log densities, are of no use."""
+"""Decisions that cut more off differences of log densities are of no use."""
+
+_MOST_WIDENING = 100.0
+"""Intervals wider than that say nothing."""
 
 _ROUNDING = 1 - 1e-12
 
@@ -162,11 +165,16 @@ class Fit:
         if found.misfit > _MOST_MISFIT:
             return (
                 "about its mode, the log-likelihood is far from quadratic (a curved "
-                "ridge, several modes, or too few records): decisions would cut "
-                f"{found.misfit:.0f} off log densities, where {_MOST_MISFIT:.0f} is "
-                "the most that leaves the posterior as it is. Give a larger budget, "
+                "ridge, several modes, or a few records that outweigh all others): "
+                f"decisions would cut {found.misfit:.0f} off log densities, where "
+                f"{_MOST_MISFIT:.0f} is the most that leaves the posterior as it is. Give a larger budget, "
                 "write the parameters in another form, or take dpmcmc.Barker, which "
                 "needs no quadratic"
+            )
+        if found.widening > _MOST_WIDENING:
+            return (
+                f"noise would make intervals {found.widening:.0f} times as wide as "
+                "without privacy. Give a larger budget or more records"
             )
         if not found.arrived and (found.is_flat or found.is_far):
             return (
@@ -185,7 +193,7 @@ class Fit:
         scales = yield from find_scales(
             start, setting.basis.factor, problem.size, self.unravel
         )
-        first = Place(setting, start, scales.whitening, scales.squares, is_first=True)
+        first = Place(setting, *scales, is_first=True)
         arrival = yield from newton_rounds(first, self.mu, self.unravel)
         quadratic = yield from ask_last(
             arrival,
@@ -223,9 +231,11 @@ def _released(
     The release is ``GaussianRelease(mu)``, by `release_sum` or `release_counts`.
     """
     problem = context.problem
-    moved = math.sqrt(2 * ask.histograms) if ask.histograms else 2.0
+    release: Any = release_sum
+    moved = 2.0
+    if ask.histograms:
+        release, moved = release_counts, math.sqrt(2 * ask.histograms)
     noise = math.nextafter(moved / mu, math.inf)
-    release = release_counts if ask.histograms else release_sum
     values = release(
         problem.model,
         problem.records,

@@ -80,16 +80,16 @@ class Tail:
         """How many records are longer than a bound."""
         return float(np.median(self._draws @ (bound < _MIDDLES)))
 
-    def root_mean_square(self) -> float:
+    def root_mean_square(self, quantile: float = 0.5) -> float:
         """Of all lengths, in units of the typical one."""
         low = np.maximum(self._shape[: _TAIL + 1], 0)
         low *= max(self._records - np.median(self._draws.sum(axis=1)), 0) / max(
             low.sum(), 1.0
         )
-        tail = np.median(self._draws @ _MIDDLES**2)
+        tail = np.quantile(self._draws @ _MIDDLES**2, quantile)
         return float(np.sqrt((low @ _LENGTHS[: _TAIL + 1] ** 2 + tail) / self._records))
 
-    def choose(self, noise: float, least: float) -> float:
+    def choose(self, noise: float, least: float, quantile: float = 0.5) -> float:
         """The bound that balances what it cuts with the noise that it costs.
 
         Parameters
@@ -98,10 +98,12 @@ class Tail:
             The noise for a bound of 1, in the units of what is cut.
         least
             The smallest bound.
+        quantile
+            Of what may be cut; higher is more cautious.
         """
         bounds = np.exp(np.arange(np.log(least), np.log(1000.0), 0.06))
         beyond = self._draws @ np.maximum(_MIDDLES[:, None] - bounds, 0)
-        errors = (noise * bounds) ** 2 + np.quantile(beyond, 0.5, axis=0) ** 2
+        errors = (noise * bounds) ** 2 + np.quantile(beyond, quantile, axis=0) ** 2
         return float(bounds[int(np.argmin(errors))])
 
 
@@ -135,7 +137,9 @@ def _fits(observed: Sequence[Counts], levels: np.ndarray) -> np.ndarray:
     logs = np.zeros((len(_MIDDLES), len(levels)))
     for values, sd in observed:
         variance = sd**2 + levels  # counts scatter about their level by themselves
-        logs -= (values[_TAIL + 1 :, None] - levels) ** 2 / variance / 2 + np.log(variance) / 2
+        logs -= (values[_TAIL + 1 :, None] - levels) ** 2 / variance / 2 + np.log(
+            variance
+        ) / 2
     return np.exp(np.maximum(logs - logs.max(axis=1, keepdims=True), -600))
 
 

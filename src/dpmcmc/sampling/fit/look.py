@@ -1,0 +1,122 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""One round's look at the records: histograms, bounds by them, and sums."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from dpmcmc.sampling.fit.asking import Ask, Asking
+from dpmcmc.sampling.fit.place import Place
+from dpmcmc.sampling.fit.questions import (
+    LengthBins,
+    RoundAnswer,
+    RoundPublic,
+    Unravel,
+    hessian_of_entries,
+)
+from dpmcmc.sampling.fit.tails import Counts, Tail
+
+__all__ = ["CLOSE", "LEAST_BOUND", "Least", "Look", "ask_round"]
+
+CLOSE = 0.07
+"""The fraction of the budget of a round that is close, for which precision counts."""
+
+_HISTOGRAMS = 0.30
+"""A round's fraction for its histograms; the rest is for its sums."""
+
+_SQUARES = 0.08
+_CAUTIOUS = 0.75
+"""Rounds choose bounds by this quantile of what they may cut: a bound that is too wide
+costs a round, one that is too narrow leads astray."""
+
+_GENEROUS = 4.0
+"""Bounds where lengths were found to be much shorter than typical, in their own rms."""
+
+LEAST_BOUND, _MOST_BOUND, _SQUARES_BOUND = 1.5, 50.0, 4.0
+"""Bounds on gradients, in typical lengths; and on those whose squares are added."""
+
+
+class Least(NamedTuple):
+    """The least bounds: on gradients, in typical lengths, and on Hessians."""
+
+    gradient: float = LEAST_BOUND
+    hessian: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """What a round found, per record, in the coordinates of its place."""
+
+    gradient: np.ndarray
+    noise: np.ndarray
+    cut: np.ndarray
+    wide_cut: np.ndarray
+    curvature: np.ndarray
+    curvature_noise: float
+    squares: np.ndarray
+    lengths: Counts
+    bound: float
+
+
+def ask_round(
+    place: Place, fraction: float, least: Least, unravel: Unravel
+) -> Asking[Look]:
+    """One round: histograms, bounds, sums."""
+    size, records = place.setting.size, place.setting.records
+    answer = yield Ask(
+        LengthBins(unravel), place.public, _HISTOGRAMS * fraction, histograms=2
+    )
+    lengths, hessians = (Counts(row, answer.noise) for row in answer.values)
+    tail, hessian_tail = Tail([lengths], records), Tail([hessians], records, seed=1)
+    parts = np.sqrt(_parts(size, fraction))
+    # The noise of the sum to come, in units of its bounds, from that of the histograms:
+    # both have one budget.
+    noise = answer.noise * np.sqrt(_HISTOGRAMS / (1 - _HISTOGRAMS))
+    # A place that was reached by a long step may have much shorter gradients.
+    usual = tail.root_mean_square(_CAUTIOUS)
+    lowest = least.gradient
+    if lowest == LEAST_BOUND:
+        lowest = min(lowest, _GENEROUS * usual)
+    bound = tail.choose(noise / parts[0] * place.noise_per_cut, lowest, _CAUTIOUS)
+    bound = min(bound, _MOST_BOUND)
+    most = hessian_tail.choose(noise / parts[2] * np.sqrt(2 * size), least.hessian)
+    narrow = min(bound, max(_SQUARES_BOUND, least.gradient))
+    typical, metric = place.typical, place.metric
+    total, noise = yield Ask(
+        RoundAnswer(unravel),
+        RoundPublic(
+            place.public, bound * typical, narrow * typical, most * size, parts
+        ),
+        (1 - _HISTOGRAMS) * fraction,
+    )
+    units = metric * bound * typical / parts[0] / records
+    squares_units = (metric * narrow * typical) ** 2 / parts[1] / records
+    hessian_units = most * size / parts[2] / records
+    floor = 0.05 * min(usual, 1.0) ** 2 * place.squares
+    floor = np.maximum(noise * squares_units, floor)
+    clipped = hessian_tail.cut(most) * size / records / np.sqrt(2 * size)
+    return Look(
+        gradient=total[:size] * units + place.prior[0],
+        noise=noise * units,
+        cut=place.cut_variance(tail.cut(bound)),
+        wide_cut=place.cut_variance(tail.cut(bound, 0.9)),
+        curvature=-hessian_of_entries(total[2 * size :], size) * hessian_units,
+        curvature_noise=float(np.hypot(noise * hessian_units, clipped)),
+        squares=np.maximum(total[size : 2 * size] * squares_units, floor),
+        lengths=lengths,
+        bound=bound,
+    )
+
+
+def _parts(size: int, fraction: float) -> np.ndarray:
+    """Fractions of a sum's budget for gradients, squares and Hessians.
+
+    A round that is close needs a precise gradient; far from there, the Hessian says
+    how far to go.
+    """
+    hessian = 0.37
+    if fraction >= 0.99 * CLOSE:
+        hessian = min(0.2 + 0.0086 * max(size - 5, 0), 0.5)
+    return np.array([1 - _SQUARES - hessian, _SQUARES, hessian])
