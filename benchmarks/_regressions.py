@@ -306,7 +306,7 @@ RIGHT: dict[str, Callable[[Any], Regression]] = {
     "logistic, d = 20": _skewed_logistic(10**5, 20),
     "logistic, d = 50": _skewed_logistic(10**5, 50),
     "linear": _noisy("linear", lambda g, x, m: m + g.normal(size=len(x))),
-    "Poisson": _noisy("Poisson", lambda g, x, m: g.poisson(np.exp(0.5 * m))),
+    "Poisson": _noisy("Poisson", lambda g, _, m: g.poisson(np.exp(0.5 * m))),
     "few events, N = 2,000": _few_events,
 }
 

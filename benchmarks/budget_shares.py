@@ -16,13 +16,13 @@ import numpy as np
 from _accuracy import Reference, flat, reference, score
 from _problems import Problem
 from control_variates import DELTA, ROWS, Row
+from dpmcmc.rehearsal.starting import off_by, plan_fit
+from dpmcmc.surrogates import ControlVariates
+from dpmcmc.variational import Start, Variational, fit_start
 from jax.flatten_util import ravel_pytree
 
 from dpmcmc import sample
 from dpmcmc.private import Records, Tape
-from dpmcmc.rehearsal.starting import off_by, plan_fit
-from dpmcmc.surrogates import ControlVariates
-from dpmcmc.variational import Start, Variational, fit_start
 
 
 def distance(exact: Reference, found: Start) -> float:

@@ -56,6 +56,9 @@ from _problems import (
     student,
     survival,
 )
+from dpmcmc.model.relevance import told_coordinates
+from dpmcmc.surrogates import ControlVariates, release
+from dpmcmc.variational import Start, Variational, fit_start
 from jax.flatten_util import ravel_pytree
 
 from dpmcmc import Posterior, RandomWalk, sample
@@ -66,10 +69,7 @@ from dpmcmc.influence.choices import (
     PlainClipping,
     Shrinking,
 )
-from dpmcmc.model.relevance import told_coordinates
 from dpmcmc.private import Records, Tape
-from dpmcmc.surrogates import ControlVariates, release
-from dpmcmc.variational import Start, Variational, fit_start
 
 DELTA = 1e-6
 STEPS = 3000

@@ -33,11 +33,11 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from dpmcmc.surrogates import ControlVariates
+from dpmcmc.surrogates.spectrum import denoised, negative_definite
 
 from dpmcmc import Model, Variational, sample
 from dpmcmc.posterior.summary import arviz
-from dpmcmc.surrogates import ControlVariates
-from dpmcmc.surrogates.spectrum import denoised, negative_definite
 
 DELTA, SHARE, ROUNDS, REACH = 1e-6, 0.9, 3, 0.7
 CORRELATION, CURVATURE = 0.7, 0.18

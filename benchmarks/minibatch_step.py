@@ -19,10 +19,10 @@ import jax.numpy as jnp
 import numpy as np
 from _problems import mixture
 from _rounds import Rounds
+from dpmcmc.acceptance import MinibatchBarker, Setting
 from jax.scipy.special import ndtr
 from scipy.stats import norm
 
-from dpmcmc.acceptance import MinibatchBarker, Setting
 from dpmcmc.correction import correction_for
 from dpmcmc.models import two_component_mixture
 from dpmcmc.private import Chains, Records, Tape

@@ -20,6 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from _rounds import Rounds
+from dpmcmc.surrogates import ControlVariates, release
 
 from dpmcmc import Model
 from dpmcmc.influence.choices import (
@@ -30,7 +31,6 @@ from dpmcmc.influence.choices import (
 )
 from dpmcmc.private import PLAIN, Chains, FullData, Grid, Influence, Records, Tape
 from dpmcmc.proposals import RandomWalk
-from dpmcmc.surrogates import ControlVariates, release
 
 STEPS = 20
 

@@ -9,14 +9,22 @@ on a record's ratio, requires short moves: those here are so short that hardly a
 reaches it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from dpmcmc import Posterior
+from dpmcmc import (
+    Barker,
+    GaussianBarker,
+    MinibatchBarker,
+    Posterior,
+    sample_not_private,
+)
 from dpmcmc.posterior.summary import arviz
 from dpmcmc.proposals import Custom, Mixture
+from dpmcmc.sampling.plan import Method
 from reproduction.drawing import (
     ALARM,
     COLOURS,
@@ -34,7 +42,6 @@ from reproduction.paper_mixture import (
     mixture_model,
     simulate,
 )
-from reproduction.sampler_calls import EXACT, GAUSSIAN, Test, minibatch, seeded_chains
 from reproduction.tempered_grid import Moments, tempered_grid
 
 __all__ = [
@@ -63,8 +70,8 @@ class ChainPlan:
 
     Attributes
     ----------
-    test
-        The test.
+    method
+        The test, to be given a proposal and a tempering.
     steps
         Steps of each of 16 chains at N₀ = 100; a tenth of them are left out.
     walk
@@ -73,7 +80,7 @@ class ChainPlan:
         Moves go with N₀ to this power: −½ as the posterior's width, −1 as the clip.
     """
 
-    test: Test
+    method: Callable[..., Method]
     steps: int
     walk: tuple[float, float]
     power: float
@@ -89,9 +96,9 @@ class ChainPlan:
 
 
 CHAINS: Mapping[str, ChainPlan] = {
-    "exact": ChainPlan(EXACT, 6000, (0.5, 2.0), -0.5),
-    "Gaussian": ChainPlan(GAUSSIAN, 6000, (0.5, 2.0), -0.5),
-    "minibatch": ChainPlan(minibatch(BATCH), 50_000, (0.07, 0.28), -1.0),
+    "exact": ChainPlan(Barker, 6000, (0.5, 2.0), -0.5),
+    "Gaussian": ChainPlan(GaussianBarker, 6000, (0.5, 2.0), -0.5),
+    "minibatch": ChainPlan(partial(MinibatchBarker, BATCH), 50_000, (0.07, 0.28), -1.0),
 }
 """The exact test and the Gaussian one on all records, and the paper's on a batch."""
 
@@ -153,12 +160,11 @@ def draw(
     """Draw from the tempered posterior by one of the tests, without privacy."""
     walk, swap = Custom(plan.moves(tempered)), Custom(exchange)
     steps = round(length * plan.length(tempered))
-    return seeded_chains(
+    proposal = Mixture([(1 - _EXCHANGES, walk), (_EXCHANGES, swap)])
+    return sample_not_private(
         mixture_model(TRUTH),
         records,
-        plan.test,
-        tempering=tempered,
-        proposal=Mixture([(1 - _EXCHANGES, walk), (_EXCHANGES, swap)]),
+        method=plan.method(proposal=proposal, tempering=tempered),
         steps=steps,
         warmup=steps // 10,
         chains=_PARALLEL,

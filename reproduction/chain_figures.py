@@ -84,10 +84,9 @@ def figure_2(experiment: Experiment) -> FigureResult:
     figure.supxlabel(caption, fontsize=9)
     statement = experiment.private.statement
     cost = Noted(
-        f"ε of the private chain and its fit, {statement.steps:,} steps, "
-        f"δ = {statement.delta:g}",
+        f"ε of the private chain, {sizes.steps:,} steps, δ = {statement.delta:g}",
         f"certified {round_up(statement.epsilon)}",
-        f"chain alone, paper's accountant {sizes.epsilons(sizes.steps)[0]:.5g}",
+        f"paper's accountant {sizes.epsilons(sizes.steps)[0]:.5g}",
     )
     compared = [
         each

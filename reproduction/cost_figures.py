@@ -4,8 +4,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from dp_accounting.dp_event import DpEvent
-
 from dpmcmc.posterior.statement import round_up
 from reproduction.drawing import (
     COLOURS,
@@ -15,8 +13,7 @@ from reproduction.drawing import (
     label_axes,
     panels,
 )
-from reproduction.paper_chains import Experiment
-from reproduction.sampler_calls import bit_of, epsilons, minibatch
+from reproduction.paper_chains import Experiment, epsilons
 
 __all__ = ["figure_1a", "figure_1b"]
 
@@ -25,18 +22,15 @@ _SIZES = {"N = 10⁵": 10**5, "N = 10⁶": 10**6, "N = 10⁷": 10**7}
 _FRACTION = 1e-3
 _BATCHES = {"b = 100": 100, "b = 1000": 1000, "b = 10,000": 10_000}
 
-Chain = tuple[DpEvent, int]
-"""What a step releases, and the number of steps."""
+Chain = tuple[int, int, int]
+"""The number of records, how many of them a step reads, and the number of steps."""
 
 
 def figure_1a(experiment: Experiment) -> FigureResult:
     """ε against the fraction of the records in a batch, for several N."""
     sizes = experiment.sizes
     chains = {
-        label: [
-            (bit_of(minibatch(round(q * n)), n, sizes.tempered), _STEPS)
-            for q in sizes.fractions
-        ]
+        label: [(n, round(q * n), _STEPS) for q in sizes.fractions]
         for label, n in _SIZES.items()
     }
     title = f"{_STEPS:,} steps, δ = {sizes.delta:g}"
@@ -48,12 +42,9 @@ def figure_1a(experiment: Experiment) -> FigureResult:
 def figure_1b(experiment: Experiment) -> FigureResult:
     """ε against the number of steps, for several batches."""
     sizes = experiment.sizes
-    bits = {
-        label: bit_of(minibatch(b), round(b / _FRACTION), sizes.tempered)
-        for label, b in _BATCHES.items()
-    }
     chains = {
-        label: [(bit, steps) for steps in sizes.counts] for label, bit in bits.items()
+        label: [(round(b / _FRACTION), b, steps) for steps in sizes.counts]
+        for label, b in _BATCHES.items()
     }
     title = f"q = {_FRACTION:g}, δ = {sizes.delta:g}"
     at = -1, f"{sizes.counts[-1]:,} steps"

@@ -5,31 +5,33 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from tqdm.auto import tqdm
 
-from dpmcmc import Model, Posterior, RandomWalk
+import dpmcmc
+from dpmcmc import Barker, MinibatchBarker, Model, Posterior, RandomWalk
+from dpmcmc.sampling.plan import Method
 from reproduction.paper_mixture import TRUTH, mixture_model, simulate
-from reproduction.sampler_calls import (
-    EXACT,
-    PRIVATE_FIT,
-    Test,
-    bit_of,
-    epsilons,
-    minibatch,
-    private_chain,
-    seeded_chains,
-)
 from reproduction.tempered_grid import GridPosterior, tempered_grid
 
-__all__ = ["FULL", "QUICK", "START", "Experiment", "Sizes", "whole_chain"]
+__all__ = [
+    "FULL",
+    "QUICK",
+    "START",
+    "Experiment",
+    "Sizes",
+    "epsilons",
+    "whole_chain",
+]
 
 START = {"mean": 0.0, "gap": 0.0}
-"""The mean of the prior: where chains without privacy start, and the fit begins."""
+"""The mean of the prior: where all chains start."""
 
 _RECORDS_SEED, _EXACT_SEED, _SEITA_SEED, _RUNS_SEED = 2019, 1, 2, 3
+_SEITA_CLIP = 0.99
+"""In units of √b/N₀: C = 1 must exceed the largest variance that a batch may have."""
 
 T = TypeVar("T")
 
@@ -92,8 +94,21 @@ class Sizes:
 
     def epsilons(self, steps: int) -> tuple[float, float]:
         """The paper's ε and the certified one, of one private chain of ``steps``."""
-        bit = bit_of(minibatch(self.batch), self.records, self.tempered)
-        return epsilons(bit, steps, self.delta)
+        return epsilons(self.records, self.batch, steps, self.delta)
+
+    def exact(self) -> Barker:
+        """Barker's test on all records."""
+        return Barker(proposal=self.walk, tempering=self.tempered)
+
+    def minibatch(self, variance: float = 2.0, clip: float = 1.0) -> MinibatchBarker:
+        """The paper's test on a batch (§3.2): C, and the clip in units of √b/N₀."""
+        return MinibatchBarker(
+            self.batch,
+            clip=clip * self.batch**0.5 / self.tempered,
+            proposal=self.walk,
+            tempering=self.tempered,
+            variance=variance,
+        )
 
 
 FULL = Sizes()
@@ -149,25 +164,24 @@ class Experiment:
     @cached_property
     def exact(self) -> Posterior:
         """Figure 2a: the tempered chain without privacy, on all records."""
-        return self._seeded(EXACT, _EXACT_SEED)
+        return self._seeded(self.sizes.exact(), _EXACT_SEED)
 
     @cached_property
     def seita(self) -> Posterior:
         """The baseline of Seita et al.: batches and C = 1, without privacy."""
-        return self._seeded(minibatch(self.sizes.batch, 1.0), _SEITA_SEED)
+        return self._seeded(
+            self.sizes.minibatch(variance=1.0, clip=_SEITA_CLIP), _SEITA_SEED
+        )
 
     @cached_property
     def private(self) -> Posterior:
         """Figure 2b: one private chain, on fresh randomness."""
-        return private_chain(
+        return dpmcmc.sample(
             self.model,
             self.records,
-            minibatch(self.sizes.batch),
-            tempering=self.sizes.tempered,
-            proposal=self.sizes.walk,
+            method=self.sizes.minibatch(),
             steps=self.sizes.steps,
             delta=self.sizes.delta,
-            start=PRIVATE_FIT,
             progress=self.progress,
         )
 
@@ -178,24 +192,25 @@ class Experiment:
         They are drawn at once and repeatably, so they are not private: the records
         are simulated, and the figure shows what one private run would cost.
         """
-        test = minibatch(self.sizes.batch)
-        return self._seeded(test, _RUNS_SEED, self.sizes.runs, PRIVATE_FIT)
+        return self._seeded(self.sizes.minibatch(), _RUNS_SEED, self.sizes.runs)
 
-    def _seeded(
-        self, test: Test, seed: int, chains: int = 1, start: Any = None
-    ) -> Posterior:
-        return seeded_chains(
+    def _seeded(self, method: Method, seed: int, chains: int = 1) -> Posterior:
+        return dpmcmc.sample_not_private(
             self.model,
             self.records,
-            test,
-            tempering=self.sizes.tempered,
-            proposal=self.sizes.walk,
+            method=method,
             steps=self.sizes.steps,
             seed=seed,
             chains=chains,
-            start=start,
             progress=self.progress,
         )
+
+
+def epsilons(records: int, batch: int, steps: int, delta: float) -> tuple[float, float]:
+    """The paper's ε and the certified one, of a private chain of ``steps``."""
+    planned = dpmcmc.plan(records, batch=batch, steps=steps, delta=delta)
+    paper = next(row.epsilon for row in planned.rows if row.accountant == "paper")
+    return paper, planned.epsilon
 
 
 def whole_chain(posterior: Posterior, name: str) -> np.ndarray:

@@ -17,7 +17,6 @@ from reproduction.correction_figures import figure_4, figure_5, figure_6
 from reproduction.cost_figures import figure_1a, figure_1b
 from reproduction.drawing import FigureResult, Numbers
 from reproduction.paper_chains import FULL, QUICK, START, Experiment, Sizes
-from reproduction.sampler_calls import PRIVATE_FIT
 
 __all__ = ["FIGURES", "chosen_figures", "main", "reproduce"]
 
@@ -140,7 +139,7 @@ def _summary(drawn: dict[str, FigureResult], experiment: Experiment) -> str:
     ]
     if "2" in drawn:
         lines += ["", "## Privacy statement of the private chain of figure 2", ""]
-        for line in experiment.private.statement.text.splitlines():
+        for line in experiment.private.statement.lines:
             lines += textwrap.wrap(f"- {line}", width=88, subsequent_indent="  ")
     return "\n".join([*lines, ""])
 
@@ -151,11 +150,9 @@ def _sizes_lines(sizes: Sizes) -> list[str]:
     text = (
         f"Chains: N = {sizes.records:,} simulated records, b = {sizes.batch:,}, "
         f"N₀ = {sizes.tempered:g}, proposal variance {sizes.proposal_variance:g}, "
-        f"{sizes.steps:,} steps{paper}. Private chains start, as in the paper, where "
-        "private variational inference with a budget of "
-        f"({PRIVATE_FIT.epsilon:g}, {PRIVATE_FIT.delta:g}) led them, in addition to "
-        f"the ε of the chain; the others at θ = ({start}), the mean of the prior. The "
-        "first quarter of each chain is left out as warm-up, except in figure 3."
+        f"{sizes.steps:,} steps{paper}. All chains start at θ = ({start}), "
+        "the mean of the prior. The first quarter of each chain is left out as "
+        "warm-up, except in figure 3."
     )
     return textwrap.wrap(text, width=88)
 

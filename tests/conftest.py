@@ -23,6 +23,17 @@ settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep what JAX compiles between runs, for processes that tests start as well."""
+    kept = {
+        "jax_compilation_cache_dir": str(config.rootpath / ".pytest_cache/compiled"),
+        "jax_persistent_cache_min_compile_time_secs": 0.0,
+    }
+    for name, value in kept.items():
+        jax.config.update(name, value)
+        os.environ[name.upper()] = str(value)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let the seed of all tapes be told, to see how a test does with others."""
     parser.addoption("--tape-seed", default="0", help="what tapes' keys are made of")
@@ -71,13 +82,3 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     shows = Terminal()
     monkeypatch.setattr("dpmcmc.progress.tqdm", partial(tqdm, file=shows))
     return shows
-
-
-@pytest.fixture(scope="module", autouse=True)
-def no_more_programs_than_needed() -> Iterator[None]:
-    """Forget what was compiled for a file's tests, which no other file's need.
-
-    Kept to the end, the programs of all tests take gigabytes.
-    """
-    yield
-    jax.clear_caches()

@@ -4,7 +4,9 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -33,6 +35,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "gaussian-barker": {"clip": 0.01, "steps": STEPS, "scale": 0.3},
     "minibatch-barker": {"batch": 50, "clip": 0.01, "steps": STEPS, "scale": 0.3},
     "sufficient-statistics": {"epsilon": 1.0},
+    "control-variates": {"epsilon": 1.0},
 }
 """Settings of a small job by each method."""
 
@@ -51,6 +54,19 @@ def no(question: Question) -> None:
 
 def make_study(folder: Path) -> None:
     """Write a model, a table, and a ledger that holds many runs."""
+    for name, content in _study().items():
+        (folder / name).write_bytes(content)
+
+
+@cache
+def _study() -> dict[str, bytes]:
+    """The files of a study, made once."""
+    with TemporaryDirectory() as place:
+        _write_study(Path(place))
+        return {path.name: path.read_bytes() for path in Path(place).iterdir()}
+
+
+def _write_study(folder: Path) -> None:
     (folder / "model.py").write_text(MODEL)
     values = np.random.default_rng(5).normal(1.0, 1.0, RECORDS)
     lines = [f"{value:.6f},{place}" for place, value in enumerate(values)]

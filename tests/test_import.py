@@ -4,10 +4,19 @@
 
 import subprocess
 import sys
+from importlib.metadata import version
 
 import pytest
 
 import dpmcmc
+
+ROOMS = {
+    "clipping": "PlainClipping",
+    "models": "normal",
+    "preparation": "Clamp",
+    "proposals": "RandomWalk",
+}
+"""Rooms with many names, and one of them."""
 
 HEAVY = ("jax", "jaxlib", "arviz", "xarray", "pandas", "scipy", "matplotlib", "numpy")
 
@@ -51,21 +60,24 @@ print(changed, jax.config.jax_enable_x64)
     assert run_python(code) == "{} False"
 
 
-@pytest.mark.parametrize("name", dpmcmc.__all__)
+@pytest.mark.parametrize("name", sorted({*dpmcmc.__all__} - {"__version__"}))
 def test_each_public_name_is_there(name: str) -> None:
     assert getattr(dpmcmc, name).__name__ == name
 
 
+def test_the_version_is_that_of_the_installed_package() -> None:
+    assert dpmcmc.__version__ == version("dpmcmc")
+
+
 def test_public_names_are_listed_once_and_in_order() -> None:
-    rooms = {"clipping", "models", "preparation", "proposals"}
-    assert dir(dpmcmc) == sorted({*dpmcmc.__all__, *rooms})
+    assert dir(dpmcmc) == sorted({*dpmcmc.__all__, *ROOMS})
     assert dpmcmc.__all__ == sorted(set(dpmcmc.__all__))
 
 
-@pytest.mark.parametrize("room", ["clipping", "models", "preparation", "proposals"])
-def test_rooms_are_there_when_first_asked_for(room: str) -> None:
-    code = f"import dpmcmc; print(dpmcmc.{room}.__name__)"
-    assert run_python(code) == f"dpmcmc.{room}"
+@pytest.mark.parametrize(("room", "name"), ROOMS.items())
+def test_rooms_are_there_when_first_asked_for(room: str, name: str) -> None:
+    code = f"import dpmcmc; print(dpmcmc.{room}.{name}.__name__)"
+    assert run_python(code) == name
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

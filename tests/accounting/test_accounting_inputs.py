@@ -3,8 +3,8 @@
 """What cannot be priced is refused, with what was wrong and what to do."""
 
 import math
+from dataclasses import dataclass
 
-import attrs
 import pytest
 from dp_accounting import dp_event
 from dp_accounting.dp_event import ComposedDpEvent, SelfComposedDpEvent
@@ -84,7 +84,7 @@ def test_a_negative_count_is_refused():
                 certify_epsilon(released, 1e-6)
 
 
-@attrs.frozen
+@dataclass(frozen=True)
 class Unknown(dp_event.DpEvent):
     size: int
 
@@ -111,7 +111,7 @@ def test_what_is_no_event_is_refused():
 def test_a_subclass_is_another_event():
     """A rule is for one type: what extends an event may release more."""
 
-    @attrs.frozen
+    @dataclass(frozen=True)
     class Chatty(BarkerBit):
         extra: float = 1.0
 

@@ -110,9 +110,7 @@ def test_ctrl_c_keeps_the_draws_and_says_what_was_spent(
         assert ledger.overview("people").reserved == 0
 
 
-def test_no_bar_is_written_to_a_file(
-    folder: Path, environment: dict[str, str]
-) -> None:
+def test_no_bar_is_written_to_a_file(folder: Path, environment: dict[str, str]) -> None:
     words = (
         "sample model.py:model --data people.csv --delta 1e-6 --method barker "
         "--clip 0.001 --scale 0.3 --steps 100 --out run --yes"

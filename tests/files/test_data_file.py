@@ -21,6 +21,7 @@ import dpmcmc
 from dpmcmc.files import DataFile, FileError
 
 NAN = float("nan")
+WALK = dpmcmc.Barker(proposal=dpmcmc.RandomWalk(0.5))
 
 
 def write(table: pa.Table, path: Path) -> Path:
@@ -216,7 +217,7 @@ def test_integer_codes_are_indices(tmp_path: Path, suffix: str) -> None:
         DataFile(path, ["group", "y"], **declared),
         steps=40,
         seed=1,
-        proposal=dpmcmc.RandomWalk(0.5),
+        method=WALK,
         progress=False,
     )
     assert len(np.unique(posterior.draws["theta"])) > 5
@@ -327,10 +328,10 @@ def test_values_are_read_when_records_are_opened(
         )
 
     with pytest.raises(dpmcmc.InputError):
-        run(proposal=dpmcmc.RandomWalk(0.5), clip=-1.0)
+        run(method=dpmcmc.Barker(clip=-1.0, proposal=WALK.proposal))
     assert reads == []
-    run(proposal=dpmcmc.RandomWalk(0.5))
-    run(proposal=dpmcmc.RandomWalk(0.5))
+    run(method=WALK)
+    run(method=WALK)
     assert len(reads) == 1
 
 
@@ -358,7 +359,7 @@ def test_records_with_a_missing_value_count_for_nothing(tmp_path: Path) -> None:
             DataFile(write(table, tmp_path / "table.parquet")),
             steps=40,
             seed=1,
-            proposal=dpmcmc.RandomWalk(0.5),
+            method=WALK,
             progress=False,
         )
         return posterior.draws["theta"]

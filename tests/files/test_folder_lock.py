@@ -37,7 +37,7 @@ FULL = """
 import resource, signal, sys
 import numpy as np
 from dpmcmc.files import FileError, RunFolder
-sys.path.insert(0, sys.argv[2])
+sys.path[:0] = sys.argv[2:]
 from saved import posterior_of
 folder = RunFolder.open(sys.argv[1], write=True)
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -172,7 +172,7 @@ def test_who_comes_second_by_a_moment_is_refused(
 def test_files_that_may_not_grow_are_said_and_nothing_is_lost(path: Path) -> None:
     with RunFolder.open(path, write=True) as folder:
         folder.keep("start", {"x": np.ones(5)})
-    child = start(FULL, str(path), str(Path(__file__).parent))
+    child = start(FULL, str(path), *map(str, Path(__file__).parents[:2]))
     told, _ = child.communicate()
     assert child.returncode == 0
     large, posterior = told.splitlines()

@@ -161,7 +161,7 @@ def test_a_posterior_comes_back_with_its_statement(path: Path) -> None:
     np.testing.assert_array_equal(again.draws["mean"], posterior.draws["mean"])
     assert again.statement == posterior.statement
     text = (path / "statement.txt").read_text(encoding="utf-8")
-    assert text == STATEMENT.text + "\n"
+    assert text == f"{STATEMENT}\n"
     content = (path / "statement.json").read_text(encoding="utf-8")
     assert Statement.from_json(content) == STATEMENT
     assert json.loads(content)["epsilon"] == 1.0

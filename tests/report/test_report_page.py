@@ -4,7 +4,6 @@
 
 import ast
 import math
-import os
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -371,9 +370,7 @@ def test_a_place_where_nothing_can_be_written_is_named(tmp_path: Path) -> None:
     for place in (tmp_path / "nowhere" / "report.html", tmp_path / "folder"):
         with pytest.raises(InputError, match=f"{place.name} cannot be written"):
             write_report(small, place)
-    if os.path.exists("/dev/full"):
-        with pytest.raises(InputError, match="no space left"):
-            write_report(small, "/dev/full")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
 def test_the_example_of_the_documentation_runs(

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many processes and one budget: as many run as it holds, in SQLite and PostgreSQL."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -33,11 +32,6 @@ def test_sixteen_race_for_a_budget_of_five(folder: Path) -> None:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
-            env={
-                **os.environ,
-                "JAX_COMPILATION_CACHE_DIR": str(folder / "compiled"),
-                "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-            },
         )
         for number in range(RACERS)
     ]

@@ -12,6 +12,7 @@ from small_jobs import (
     RECORDS,
     STEPS,
     DeclinedError,
+    Died,
     counted,
     dying,
     entries,
@@ -30,6 +31,7 @@ from dpmcmc.files import RunFolder
 from dpmcmc.ledger import Ledger, OverBudgetError
 from dpmcmc.workflow import (
     FolderCheckpoint,
+    LedgerCheckpoint,
     Outcome,
     Question,
     how_it_stands,
@@ -75,7 +77,7 @@ def test_every_method_without_a_ledger(folder: Path, method: str) -> None:
     statement = outcome.posterior.statement
     assert statement.is_private
     assert statement.prepared[0] == "x clamped to [-5, 5]"
-    assert [row.name for row in statement.stages][-1] == "chain"
+    assert "chain" in [row.name for row in statement.stages]
     assert entries(folder) == ["register"]
     assert outcome.report.exists()
 
@@ -227,13 +229,10 @@ def test_a_reservation_of_a_dead_process_is_given_back_when_not_usable(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = job_in(folder, method="sufficient-statistics")
-    with (
-        monkeypatch.context() as dead,
-        dying(monkeypatch, FolderCheckpoint, "keep", at=2),
-        pytest.raises(BaseException),  # noqa: B017, PT011 - it dies
-    ):
-        dead.setattr("dpmcmc.workflow.LedgerCheckpoint.give_back", lambda self: None)
-        run(job, folder / "run", ask=yes, progress=False)
+    with monkeypatch.context() as dead:
+        dead.setattr(LedgerCheckpoint, "give_back", lambda self: None)
+        with dying(dead, FolderCheckpoint, "keep", at=2), pytest.raises(Died):
+            run(job, folder / "run", ask=yes, progress=False)
     assert entries(folder)[-1] == "charge"
     objection = "dpmcmc.sampling.sufficient_statistics._Sum.objection"
     monkeypatch.setattr(objection, lambda *_: "the noise hides everything.")

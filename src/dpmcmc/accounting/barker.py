@@ -9,8 +9,8 @@ attack on many in ``docs/proofs/composition.md``.
 
 import functools
 import math
+from dataclasses import dataclass
 
-import attrs
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
@@ -37,7 +37,7 @@ _STANDARD_DEVIATIONS = 8.5
 _TOGETHER = 16
 
 
-@attrs.frozen
+@dataclass(frozen=True)
 class BarkerBit(Event):
     """One accept bit of the exact Barker test on all records.
 
@@ -55,7 +55,7 @@ class BarkerBit(Event):
     clip: float
     records: int
 
-    def __attrs_post_init__(self) -> None:
+    def __post_init__(self) -> None:
         """Refuse a clip or a number of records that no test can have."""
         errors.require_positive("clip", self.clip, "Give the clip of the test.")
         errors.require_count("records", self.records, "Give the number of records.")

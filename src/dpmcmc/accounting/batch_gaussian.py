@@ -4,8 +4,8 @@
 
 import functools
 import math
+from dataclasses import dataclass
 
-import attrs
 import numpy as np
 
 from dpmcmc import errors
@@ -36,7 +36,7 @@ def require_batch(batch: object, records: object) -> None:
         )
 
 
-@attrs.frozen
+@dataclass(frozen=True)
 class GaussianBatchSum(Event):
     """A sum of vectors over a batch drawn afresh, with normal noise.
 
@@ -59,7 +59,7 @@ class GaussianBatchSum(Event):
     batch: int
     records: int
 
-    def __attrs_post_init__(self) -> None:
+    def __post_init__(self) -> None:
         """Refuse numbers that no release can have."""
         errors.require_positive(
             "noise_multiplier", self.noise_multiplier, "Add noise to the release."

@@ -4,8 +4,8 @@
 
 import functools
 import math
+from dataclasses import asdict, dataclass
 
-import attrs
 from scipy import special
 
 from dpmcmc import errors
@@ -33,7 +33,7 @@ _POINTS = 65
 _FAR = 9.0
 
 
-@attrs.frozen
+@dataclass(frozen=True)
 class GaussianBarkerBit(Event):
     """One accept bit of the paper's Gaussian test on all records.
 
@@ -61,7 +61,7 @@ class GaussianBarkerBit(Event):
     weights: tuple[float, ...] = WEIGHTS
     deviations: tuple[float, ...] = ()
 
-    def __attrs_post_init__(self) -> None:
+    def __post_init__(self) -> None:
         """Refuse numbers that no test can have."""
         errors.require_positive("clip", self.clip, "Give the clip of the test.")
         errors.require_count("records", self.records, "Give the number of records.")
@@ -117,7 +117,7 @@ def full_data_profile(bit: GaussianBarkerBit) -> Profile:
     require_narrow(bit.shift)
     mixture = checked_mixture(bit.positions, bit.weights, bit.deviations)
     return cached_profile(
-        {"kind": "full data", "points": _POINTS, **attrs.asdict(bit)},
+        {"kind": "full data", "points": _POINTS, **asdict(bit)},
         lambda: bit_profile(
             BitGrid(mixture, bit.variance, bit.variance, bit.shift, 0.0), _POINTS
         ),

@@ -8,9 +8,9 @@ record moves the sum by at most 2c, so that μ = 2 / multiplier.
 """
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
-import attrs
 import numpy as np
 
 from dpmcmc.accounting.accountants import BLOCKS, GAUSSIAN, ZCDP
@@ -26,7 +26,7 @@ _CELLS = 64
 _STANDARD_DEVIATIONS = 9.0
 
 
-@attrs.frozen
+@dataclass(frozen=True)
 class GaussianRelease(Event):
     """A release with normal noise whose mean one substitution moves by at most μ sd.
 
@@ -41,7 +41,7 @@ class GaussianRelease(Event):
 
     mu: float
 
-    def __attrs_post_init__(self) -> None:
+    def __post_init__(self) -> None:
         """Refuse a release without noise, or one that moves nothing."""
         require_positive("mu", self.mu, "Give the move of the mean over the noise.")
 

@@ -4,8 +4,8 @@
 
 import functools
 import math
+from dataclasses import asdict, dataclass
 
-import attrs
 import numpy as np
 from scipy import special
 
@@ -44,7 +44,7 @@ _FAR = 9.0
 _PAPER_VARIANCE = 2.0
 
 
-@attrs.frozen
+@dataclass(frozen=True)
 class MinibatchBit(Event):
     """One accept bit of the paper's test on a batch drawn afresh.
 
@@ -79,7 +79,7 @@ class MinibatchBit(Event):
     deviations: tuple[float, ...] = ()
     replacement: bool = False
 
-    def __attrs_post_init__(self) -> None:
+    def __post_init__(self) -> None:
         """Refuse numbers that no test can have."""
         require_batch(self.batch, self.records)
         errors.require_positive("clip", self.clip, "The paper takes 1.")
@@ -214,14 +214,14 @@ def drawn_profile(bit: MinibatchBit) -> Profile:
         return _grid(bit, number).deltas(epsilons)
 
     return cached_profile(
-        {"kind": "drawn batch", "points": _POINTS, **attrs.asdict(bit)},
+        {"kind": "drawn batch", "points": _POINTS, **asdict(bit)},
         lambda: with_replacement(copies, epsilons, bit.batch, bit.records),
     )
 
 
 def _in_batch(bit: MinibatchBit) -> Profile:
     """Return the profile of one substitution inside the batch, which is known."""
-    fields = attrs.asdict(bit)
+    fields = asdict(bit)
     del fields["records"], fields["replacement"]
     return cached_profile(
         {"kind": "batch", "points": _POINTS, **fields},

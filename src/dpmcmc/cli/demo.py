@@ -55,7 +55,7 @@ def _demo(chosen: argparse.Namespace) -> int:
     return Code.DONE
 
 
-def demonstrate(count: int, out: Path, reference_steps: int = 8000) -> None:
+def demonstrate(count: int, out: Path, reference_steps: int = 4000) -> None:
     """Simulate records, draw both posteriors, print them, and write files."""
     import numpy as np  # noqa: PLC0415 - slow to import
 

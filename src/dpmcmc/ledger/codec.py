@@ -5,9 +5,8 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from typing import Any
-
-import attrs
 
 from dpmcmc import accounting
 from dpmcmc.accounting import Event
@@ -72,7 +71,7 @@ def _fields(event: Event) -> JSON:
         )
     return {
         field.name: _PLAIN[field.type](getattr(event, field.name))
-        for field in attrs.fields(_KINDS[kind.__name__])
+        for field in fields(_KINDS[kind.__name__])
     }
 
 

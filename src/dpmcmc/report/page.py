@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from dpmcmc.errors import InputError
+from dpmcmc.files.writing import write_safely
 from dpmcmc.posterior.posterior import Posterior
 from dpmcmc.posterior.statement import Statement
 from dpmcmc.posterior.summary import caution
@@ -86,19 +86,13 @@ def write_report(
 
     Raises
     ------
-    InputError
-        If the page cannot be written there. Nothing is lost: write it elsewhere.
+    FileError
+        If the page cannot be written there. A file that was there before stays.
     """
     target = Path(path)
     page = _page(posterior, title or "Report on a posterior", asked, budget)
-    try:
-        # Half a surrogate pair, which no file can hold, becomes a question mark.
-        target.write_bytes(page.encode("utf-8", "replace"))
-    except OSError as error:
-        raise InputError(
-            f"{target} cannot be written ({(error.strerror or 'unknown').lower()}). "
-            "Name a file in a folder that is there and has room, such as report.html."
-        ) from None
+    # Half a surrogate pair, which no file can hold, becomes a question mark.
+    write_safely(target, page.encode("utf-8", "replace"))
     return target
 
 

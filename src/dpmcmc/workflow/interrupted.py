@@ -7,11 +7,14 @@ from pathlib import Path
 
 from dpmcmc.files import RunFolder
 from dpmcmc.ledger import Overview
-from dpmcmc.sampling.chain import Chain
 from dpmcmc.workflow.checkpoints import checkpoint_for
 from dpmcmc.workflow.job import job_of, open_ledger
 
 __all__ = ["how_it_stands", "interrupted"]
+
+_SUM = "sum-sum"
+"""The one part without which nothing goes on: that of `SufficientStatistics`. A fit and
+a chain go on without what they lost."""
 
 
 def interrupted(out: str | Path, *, ledger: str | None = None) -> str:
@@ -37,11 +40,9 @@ def interrupted(out: str | Path, *, ledger: str | None = None) -> str:
         standing = "There is no ledger that was charged."
         if opened is not None:
             standing = how_it_stands(opened.overview(job.dataset))
-    # A chain goes on without the steps that it lost; all else rests on each part.
-    needed = [name for name in lost if not name.startswith(f"{Chain.name}-")]
-    if needed:
+    if _SUM in lost:
         return (
-            f"Its part {needed[0]!r} was paid for and is lost, so that it cannot go "
+            f"Its part {_SUM!r} was paid for and is lost, so that it cannot go "
             f"on: begin another run, in another folder. {standing}"
         )
     return (
