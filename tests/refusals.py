@@ -14,8 +14,6 @@ import numpy as np
 import pytest
 from runs import with_barker
 
-from runs import with_barker
-
 import dpmcmc
 from dpmcmc import InputError, Model, RandomWalk
 

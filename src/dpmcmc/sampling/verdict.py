@@ -37,45 +37,54 @@ def verdict_on(
     summary
         Of the draws: how well the chains have mixed.
     """
+    problem = _problem(fitted, summary)
     model = _on_model(fitted)
+    if problem is not None:
+        return Verdict("not usable", f"{problem}{model}")
     width = f"intervals are {fitted.widening:.2f} times as wide as without privacy"
+    reason = _why_wide(fitted, cut, width)
+    if reason is not None:
+        return Verdict("usable with wide intervals", f"{reason}{model}")
+    return Verdict("usable", f"{width}.{model}")
+
+
+def _problem(fitted: Fitted, summary: "pandas.DataFrame") -> str | None:
+    """Why a result cannot be used; None if it can."""
     if fitted.is_flat:
-        return Verdict(
-            "not usable",
+        return (
             "in some direction, what the records say cannot be told from nothing; the "
             "posterior may be far wider there, or curved. Give a larger budget, or "
-            f"write the parameters in another form.{model}",
+            "write the parameters in another form."
         )
     if fitted.is_far:
-        return Verdict(
-            "not usable",
+        return (
             "the last release contradicts the rounds before it; the fit may be far "
-            f"from the posterior. Give a larger budget or a closer start.{model}",
+            "from the posterior. Give a larger budget or a closer start."
         )
     if not (summary["r_hat"].max() < _MIXED and summary["ess_bulk"].min() > _FEW_DRAWS):
-        return Verdict(
-            "not usable",
-            "the chains have not mixed, so that the posterior is not about normal "
-            "(a curved ridge, or a funnel), or there were too few steps. Write the "
-            f"parameters in another form, or take dpmcmc.Barker.{model}",
+        return (
+            "the chains have not mixed, so that the posterior is not about normal (a "
+            "curved ridge, or a funnel), or there were too few steps. Write the "
+            "parameters in another form, or take dpmcmc.Barker."
         )
+    return None
+
+
+def _why_wide(fitted: Fitted, cut: float | None, width: str) -> str | None:
+    """Why intervals are wide; None if they are not."""
     if not fitted.arrived:
-        return Verdict(
-            "usable with wide intervals",
+        return (
             "the budget of the rounds was spent before one was as precise as it "
-            f"should be; {width}.{model}",
+            f"should be; {width}."
         )
     if fitted.cut_sd > _MUCH_CUT or fitted.widening > _WIDE:
-        return Verdict(
-            "usable with wide intervals", f"{width}.{_on_cut(fitted)}{model}"
-        )
+        return f"{width}.{_on_cut(fitted)}"
     if cut is not None and cut > _MUCH_BY_DECISIONS:
-        return Verdict(
-            "usable with wide intervals",
-            "the shape of the posterior is uncertain: decisions cut "
-            f"{cut:.1f} off differences of log densities; {width}.{model}",
+        return (
+            f"the shape of the posterior is uncertain: decisions cut {cut:.1f} off "
+            f"differences of log densities; {width}."
         )
-    return Verdict("usable", f"{width}.{model}")
+    return None
 
 
 def _on_cut(fitted: Fitted) -> str:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.accounting import GaussianRelease
@@ -107,7 +106,7 @@ class Fit:
             while True:
                 part = next(again, None)
                 if part is None:
-                    left = self.mu**2 - spent
+                    left = self.mu**2 * _ROUNDING - spent
                     fraction = ask.fraction / (1 - asked)
                     mu = math.sqrt(max(left * fraction, 0.0)) * _ROUNDING
                     if mu**2 > left:
@@ -170,9 +169,9 @@ class Fit:
                 "about its mode, the log-likelihood is far from quadratic (a curved "
                 "ridge, several modes, or a few records that outweigh all others): "
                 f"decisions would cut {found.misfit:.0f} off log densities, where "
-                f"{_MOST_MISFIT:.0f} is the most that leaves the posterior as it is. Give a larger budget, "
-                "write the parameters in another form, or take dpmcmc.Barker, which "
-                "needs no quadratic"
+                f"{_MOST_MISFIT:.0f} is the most that leaves the posterior as it is. "
+                "Give a larger budget, write the parameters in another form, or take "
+                "dpmcmc.Barker, which needs no quadratic"
             )
         if found.widening > _MOST_WIDENING:
             return (
@@ -213,7 +212,7 @@ class Fit:
         size = len(fitted.mode)
         moves = _WIDER * generator.standard_normal((2, _MOVES, size))
         points = fitted.mode + moves @ root.T
-        current, proposed = (_stacked(self.unravel, row) for row in points)
+        current, proposed = (_stacked(problem, rows) for rows in points)
         residual = fitted.residual(self.unravel, self.tempering, clipped=False)
         counts, noise = yield Ask(
             ResidualBins(problem.dtype),
@@ -255,6 +254,7 @@ def _released(
     return {"values": values, "noise": np.asarray(noise)}
 
 
-def _stacked(unravel: Unravel, rows: np.ndarray) -> Any:
+def _stacked(problem: Problem, rows: np.ndarray) -> Any:
     """Points of θ with a leading axis."""
-    return jax.vmap(unravel)(jnp.asarray(rows))
+    points = [problem.unravel(row) for row in rows]
+    return jax.tree.map(lambda *leaves: np.stack(leaves), *points)
