@@ -4,7 +4,7 @@
 
 A call is `dpmcmc.sample` with a plain NumPyro model and nothing else. It is compared
 with the posterior without privacy: mode and curvature of the log-likelihood by Newton's
-method in float64, which for these numbers of records are its mean and sd to a hundredth.
+method in float64, which for so many records are its mean and sd to a hundredth.
 
     python benchmarks/real_tables.py FOLDER --processes 8 --repeats 10 --out runs.jsonl
     python benchmarks/real_tables.py --table runs.jsonl

@@ -103,7 +103,7 @@ def test_the_slack_does_not_grow_with_epsilon():
         (MinibatchBit(100, 10**4, replacement=True), drawn_profile),
         (MinibatchBit(30, 1000, 0.5), drawn_profile),
     ],
-    ids=repr,
+    ids=lambda given: getattr(given, "__name__", None) or repr(given),
 )
 def test_losses_of_gaussian_tests_are_as_bounded_as_their_slack_says(bit, profile):
     """Where the slack has no e^ε, the profile vanishes at the reach it rests on."""

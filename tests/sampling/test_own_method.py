@@ -108,7 +108,7 @@ class PilotBarker:
         """Two stages: the pilot, and a chain."""
         steps = 500 if request.steps is None else request.steps
         split = split_budget(request, problem.size, steps, 1 - self.fraction)
-        pilot = NoisyMean(self.bound, split.release)
+        pilot = NoisyMean(self.bound, split.releases[0])
         test = FullData(Grid(split.clip))
         lengths = chain_lengths(1, steps, request.warmup, test)
         fitted(self.proposal, problem, problem.initial, lengths.warmup)

@@ -47,7 +47,7 @@ _DECISIONS = 4000
 
 _FOR_DECISIONS = 0.06
 _FOR_CHECK = 0.01
-"""Fractions of the budget, in squares of μ; the fit has the rest."""
+"""Fractions of the budget, in squares of μ: for the decisions, and of the rest."""
 
 
 @dataclass(frozen=True)
@@ -78,15 +78,20 @@ class ControlVariates:
         steps = request.steps
         if steps is None:
             steps = max(1, math.ceil(_DECISIONS / max(1, chains)))
-        split = split_budget(request, problem.size, chains * steps, _FOR_DECISIONS)
+        split = split_budget(
+            request,
+            problem.size,
+            chains * steps,
+            _FOR_DECISIONS,
+            releases=(1 - _FOR_CHECK, _FOR_CHECK),
+        )
+        for_fit, for_check = split.releases
         grid = Grid.unclipped(problem.size, tempering)
         if split.clip:
             grid = Grid(split.clip, scale=tempering)
         test = FullData(grid)
         lengths = chain_lengths(chains, steps, request.warmup, test)
-        fit = Fit(
-            split.release * math.sqrt(1 - _FOR_CHECK), split.clip, tempering, unravel
-        )
+        fit = Fit(for_fit, split.clip, tempering, unravel)
 
         def found(so_far: SoFar) -> Fitted:
             fitted = fit.found(so_far[fit.name])
@@ -112,9 +117,7 @@ class ControlVariates:
             return found(so_far).residual(unravel, tempering, clipped=False)
 
         chain = Chain(lengths, decision, test, setup, _sentence(split.clip))
-        check = Check(
-            split.release * math.sqrt(_FOR_CHECK), split.clip, chain, residual
-        )
+        check = Check(for_check, split.clip, chain, residual)
 
         def collect(context: Context, so_far: SoFar, statement: Statement) -> Posterior:
             fitted = found(so_far)

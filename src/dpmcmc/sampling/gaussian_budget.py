@@ -8,9 +8,11 @@ The largest μ whose composition fits (ε, δ) is found once, before a record is
 """
 
 import math
+from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from dpmcmc.accounting import BarkerBit, GaussianRelease, largest
+from dpmcmc.accounting import BarkerBit, Event, GaussianRelease, largest
 from dpmcmc.errors import InputError
 from dpmcmc.sampling.plan import Request
 from dpmcmc.sampling.stages import Events
@@ -27,18 +29,22 @@ class Split(NamedTuple):
 
     Attributes
     ----------
-    release
-        The μ of all releases with noise together.
+    releases
+        The μ of each release with noise.
     clip
         The clip of a decision; 0 if there are none, or there is no budget.
     """
 
-    release: float
+    releases: tuple[float, ...]
     clip: float
 
 
 def split_budget(
-    request: Request, records: int, decisions: int, fraction: float
+    request: Request,
+    records: int,
+    decisions: int,
+    fraction: float,
+    releases: Sequence[float] = (1.0,),
 ) -> Split:
     """Split a budget between releases with noise and decisions.
 
@@ -53,6 +59,8 @@ def split_budget(
         How many decisions there are; 0 for none.
     fraction
         The fraction of the budget, in squares of μ, for the decisions.
+    releases
+        What fraction of the rest each release has.
 
     Raises
     ------
@@ -61,11 +69,12 @@ def split_budget(
 
     Guarantee
     ---------
-    Where ε was given, ``GaussianRelease(release)`` composed with ``decisions``
-    decisions on all records with the clip are (ε, δ)-differentially private.
+    Where ε was given, a ``GaussianRelease`` of each of the releases' μ composed with
+    ``decisions`` decisions on all records with the clip are (ε, δ)-differentially
+    private.
     """
     if request.is_open:
-        return Split(_NO_NOISE, 0.0)
+        return Split(tuple(_NO_NOISE * math.sqrt(part) for part in releases), 0.0)
     if request.epsilon is None:
         raise InputError(
             "this method needs epsilon: its noise is chosen by it. Give epsilon and "
@@ -75,13 +84,14 @@ def split_budget(
 
     def split(mu: float) -> Split:
         clip = mu * math.sqrt(fraction / decisions) if decisions else 0.0
-        return Split(mu * math.sqrt(1 - fraction), clip)
+        rest = mu * math.sqrt(1 - fraction)
+        return Split(tuple(rest * math.sqrt(part) for part in releases), clip)
 
     def events_of(mu: float) -> Events:
-        release, clip = split(mu)
-        if not decisions:
-            return {GaussianRelease(release): 1}
-        decision = BarkerBit(clip=clip, records=records)
-        return {GaussianRelease(release): 1, decision: decisions}
+        each, clip = split(mu)
+        events: Counter[Event] = Counter(GaussianRelease(one) for one in each)
+        if decisions:
+            events[BarkerBit(clip=clip, records=records)] = decisions
+        return events
 
     return split(largest(events_of, request.epsilon, request.delta))

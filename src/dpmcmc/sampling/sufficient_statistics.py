@@ -85,7 +85,7 @@ class SufficientStatistics:
             steps = _STEPS if is_exact else max(1, _DECISIONS // chains)
         decisions = 0 if is_exact else chains * steps
         split = split_budget(request, problem.size, decisions, _FOR_DECISIONS)
-        stage = _Sum(statistics, split.release, problem.size)
+        stage = _Sum(statistics, split.releases[0], problem.size)
         tempering = tempered / problem.size
         test = _READS_NOTHING
         decision: BarkerBit | None = None
