@@ -175,8 +175,9 @@ class Fit:
             )
         if found.widening > _MOST_WIDENING:
             return (
-                f"noise would make intervals {found.widening:.0f} times as wide as "
-                "without privacy. Give a larger budget or more records"
+                "noise, and what clipping may have cut, would make intervals "
+                f"{found.widening:.0f} times as wide as without privacy. Give a larger "
+                "budget or more records"
             )
         if not found.arrived and (found.is_flat or found.is_far):
             return (
