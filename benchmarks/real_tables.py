@@ -44,7 +44,7 @@ DELTA = 1e-6
 VERDICTS = {
     "usable": "usable",
     "usable with wide intervals": "wide",
-    "not usable": "not usable",
+    "not usable": "not",
     "refused": "refused",
 }
 """What a run says of itself, and in the head of a column."""
@@ -202,23 +202,22 @@ def tables(runs: list[dict[str, Any]]) -> Iterator[str]:
 def rows(runs: list[dict[str, Any]], order: list[str]) -> Iterator[str]:
     """Lines of one table, with a row for each regression and ε."""
     yield (
-        "| regression | model | N | ε | error | largest | covered | width | "
-        f"beyond 3 own sd | {' | '.join(VERDICTS.values())} |"
+        "| regression | ε | error | largest | covered | width | > 3 sd | "
+        f"{' | '.join(VERDICTS.values())} |"
     )
-    yield "|" + " --- |" * (9 + len(VERDICTS))
+    yield "|" + " --- |" * (7 + len(VERDICTS))
     keys = sorted(
         {(run["row"], run["epsilon"]) for run in runs},
         key=lambda key: (order.index(key[0]), key[1]),
     )
-    shown = ""
     for row, epsilon in keys:
         those = [r for r in runs if (r["row"], r["epsilon"]) == (row, epsilon)]
         ended = [run for run in those if "error" in run]
-        first = those[0]
-        about = f"{row} | {first['kind']} | {first['records']:,}"
-        if row == shown:
-            about = " | |"
-        shown = row
+        first, epsilons = those[0], [one for name, one in keys if name == row]
+        about = [row, first["kind"], f"N = {first['records']:,}"]
+        place = epsilons.index(epsilon)
+        # A line of it in each row, and in the last what is left.
+        parts = about[place:] if epsilon == epsilons[-1] else about[place : place + 1]
         cells = ["–"] * 5
         if ended:
             errors = [run["error"] for run in ended]
@@ -231,7 +230,7 @@ def rows(runs: list[dict[str, Any]], order: list[str]) -> Iterator[str]:
             ]
         counts = [sum(run["verdict"] == word for run in those) for word in VERDICTS]
         cells += [str(count or "") for count in counts]
-        yield f"| {about} | {epsilon:g} | {' | '.join(cells)} |"
+        yield f"| {', '.join(parts)} | {epsilon:g} | {' | '.join(cells)} |"
 
 
 def main() -> None:
