@@ -81,8 +81,12 @@ def main() -> None:
     budget = {"epsilon": EPSILON, "delta": DELTA}
 
     def private() -> None:
-        posterior = dpmcmc.sample(model, records, **budget, progress=False)
-        verdicts.append(posterior.statement.verdict)
+        try:
+            posterior = dpmcmc.sample(model, records, **budget, progress=False)
+        except dpmcmc.NotUsableError as error:
+            verdicts.append(f"refused, {error.reason}")
+        else:
+            verdicts.append(posterior.statement.verdict)
 
     def nuts() -> None:
         chains = MCMC(
