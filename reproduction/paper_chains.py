@@ -12,6 +12,7 @@ from tqdm.auto import tqdm
 
 import dpmcmc
 from dpmcmc import Barker, MinibatchBarker, Model, Posterior, RandomWalk
+from dpmcmc.rehearsal.planning import ChainPlan
 from dpmcmc.sampling.plan import Method
 from reproduction.paper_mixture import TRUTH, mixture_model, simulate
 from reproduction.tempered_grid import GridPosterior, tempered_grid
@@ -209,6 +210,7 @@ class Experiment:
 def epsilons(records: int, batch: int, steps: int, delta: float) -> tuple[float, float]:
     """The paper's ε and the certified one, of a private chain of ``steps``."""
     planned = dpmcmc.plan(records, batch=batch, steps=steps, delta=delta)
+    assert isinstance(planned, ChainPlan)
     paper = next(row.epsilon for row in planned.rows if row.accountant == "paper")
     return paper, planned.epsilon
 

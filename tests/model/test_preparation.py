@@ -49,14 +49,14 @@ def prepared(columns: Any, record: Any) -> Any:
 @pytest.mark.parametrize(
     ("step", "value", "result"),
     [
-        (Clamp(0, 120), 150, 120),
+        (Clamp(0, 120), 150.0, 120),
         (Clamp(0, 120), -INF, 0),
         (Clamp(0, 120), INF, 120),
         (Clamp(0, 120), 30.5, 30.5),
         (Clamp(0, 120), NAN, NAN),
         (Clamp(0, 0.5), True, 0.5),
-        (Clamp([0, -1], [1, 5]), [3, -2], [1, -1]),
-        (Clamp(0, [1, 5]), [3, 7], [1, 5]),
+        (Clamp([0, -1], [1, 5]), [3.0, -2.0], [1, -1]),
+        (Clamp(0, [1, 5]), [3.0, 7.0], [1, 5]),
         (ClampNorm(10), [3, 4], [3, 4]),
         (ClampNorm(1), [3, -4], [0.6, -0.8]),
         (ClampNorm(2), [0, 0], [0, 0]),
@@ -338,3 +338,19 @@ def test_only_a_preparation_itself_is_taken() -> None:
     for one in (Shows({"x": Clamp(0.0, 1.0)}), lambda record: record):
         with pytest.raises(InputError, match=r"must be a dpmcmc\.Preparation"):
             Model(lambda theta, r: 0.0, lambda theta: 0.0, 0.0, preparation=one)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"), [(-3, 1), (0, 1), (1, 1), (2, 2), (3, 2), (9, 2)]
+)
+def test_codes_that_are_only_clamped_stay_integers(given, kept):
+    prepare = Preparation({"group": Clamp(0.5, 2.9)})
+    found = prepare({"group": jnp.asarray(given)})["group"]
+    assert jnp.issubdtype(found.dtype, jnp.integer)
+    assert found == kept
+
+
+def test_bounds_beyond_a_type_clamp_nothing():
+    code = jnp.asarray(200, jnp.uint8)
+    found = Preparation(Clamp(-5, 1e6))(code)
+    assert (found, found.dtype) == (200, jnp.uint8)

@@ -138,7 +138,6 @@ def test_the_table_is_aligned():
     "asked",
     [
         {"steps": 10, "delta": 1e-6},
-        {"epsilon": 1.0, "delta": 1e-6},
         {"clip": 0.1, "delta": 1e-6},
         {"batch": 10, "delta": 1e-6},
         {"clip": 0.1, "steps": -1, "delta": 1e-6},

@@ -10,6 +10,10 @@ __all__ = ["add"]
 
 _EXAMPLES = """\
 examples:
+  How wide will intervals be for a budget? Which ε makes them 10% wider at most?
+    dpmcmc plan --records 100000 --epsilon 1 --delta 1e-6
+    dpmcmc plan --records 100000 --width 1.1 --delta 1e-6
+
   What do 20000 steps of the paper's minibatch test cost?
     dpmcmc plan --records 1000000 --batch 1000 --steps 20000 --delta 1e-6
 
@@ -28,9 +32,11 @@ def add(commands: Commands) -> None:
     plan = add_command(
         commands,
         "plan",
-        summary="what a chain costs, or what a budget buys",
-        description="Give all but one of --clip, --steps and --epsilon, and get the "
-        "missing one, with what each accountant says of the chain.",
+        summary="what a budget buys, or what a chain costs",
+        description="With --epsilon or --width alone: how wide intervals will be with "
+        "the default method, or which ε they need. Of a chain of decisions: give all "
+        "but one of --clip, --steps and --epsilon, and get the missing one, with what "
+        "each accountant says of it.",
         examples=_EXAMPLES,
     )
     plan.add_argument(
@@ -41,6 +47,12 @@ def add(commands: Commands) -> None:
     )
     plan.add_argument(
         "--epsilon", type=float, metavar="E", help="ε of the budget, if one is given"
+    )
+    plan.add_argument(
+        "--width",
+        type=float,
+        metavar="W",
+        help="how many times as wide as without privacy intervals may be",
     )
     plan.add_argument("--steps", type=int, metavar="T", help="steps of the chain")
     plan.add_argument(
@@ -79,6 +91,7 @@ def _plan(chosen: argparse.Namespace) -> int:
         epsilon=chosen.epsilon,
         method=chosen.method,
         replacement=chosen.replacement,
+        width=chosen.width,
     )
     if chosen.json:
         show_json(planned.to_dict())

@@ -20,6 +20,13 @@ from dpmcmc.rehearsal.simulate import Covariates, simulate_records
 __all__ = ["covariates_for", "within_bounds"]
 
 
+_MISSING = (
+    "it takes covariates to simulate records from. Give public ones like those of the "
+    "model (covariates=…), or public bounds of every column that it does not explain: "
+    "--bounds COLUMN=LOW:HIGH, or a Preparation with Clamp"
+)
+
+
 def covariates_for(
     model: Model, one_record: Any, theta: Any, covariates: Covariates
 ) -> tuple[Covariates, str, str | None]:
@@ -45,7 +52,7 @@ def covariates_for(
             "given: where real ones are more skewed, it does worse)"
         )
         return even, said, None
-    return None, "", "covariates were not given, or are not like those of the model"
+    return None, "", _MISSING
 
 
 def _simulates(model: Model, theta: Any, covariates: Covariates) -> bool:
@@ -104,6 +111,9 @@ def _draws_of(
     step = _first_step(preparation, name)
     if isinstance(step, Clamp):
         low, high = jnp.asarray(step.low), jnp.asarray(step.high)
+        if jnp.issubdtype(shape.dtype, jnp.integer):
+            ends = jnp.ceil(low).astype(int), jnp.floor(high).astype(int) + 1
+            return lambda key: jax.random.randint(key, shape.shape, *ends, shape.dtype)
         return lambda key: low + (high - low) * jax.random.uniform(key, shape.shape)
     if isinstance(step, OneHot):
         levels = jnp.asarray(tuple(step.levels))  # type: ignore[arg-type]

@@ -21,6 +21,7 @@ from dpmcmc.accounting import (
 from dpmcmc.accounting.batch_gaussian import require_batch
 from dpmcmc.accounting.paper import paper_epsilon, paper_steps
 from dpmcmc.aligned import aligned, filled
+from dpmcmc.rehearsal.outlook import Outlook, outlook
 
 __all__ = ["ChainPlan", "Row", "plan"]
 
@@ -152,8 +153,13 @@ def plan(
     epsilon: float | None = None,
     method: str | None = None,
     replacement: bool = False,
-) -> ChainPlan:
-    """Plan a chain: give all but one of clip, steps and ε, and get the missing one.
+    width: float | None = None,
+) -> ChainPlan | Outlook:
+    """Say what a budget buys, or what is needed, before any record is read.
+
+    With ε or ``width`` alone, of the default method: how wide intervals will be, or
+    which ε is needed. Otherwise of a chain of decisions: give all but one of clip,
+    steps and ε, and get the missing one.
 
     Parameters
     ----------
@@ -175,10 +181,12 @@ def plan(
         exact test, or with a batch the paper's.
     replacement
         Whether batches are drawn with replacement.
+    width
+        How many times as wide as without privacy intervals may be.
 
     Returns
     -------
-    ChainPlan
+    ChainPlan or Outlook
         With every number filled in. No step at all may fit; then steps is 0.
 
     Guarantee
@@ -186,6 +194,13 @@ def plan(
     The planned steps are (ε, δ)-differentially private with the plan's ε and δ, under
     substitution of one record. Steps and clip are rounded down, ε is rounded up.
     """
+    if all(one is None for one in (batch, clip, steps, method)) and not replacement:
+        return outlook(records, delta=delta, epsilon=epsilon, width=width)
+    if width is not None:
+        raise errors.InputError(
+            f"width is {width!r}, but it is for the default method; leave out batch, "
+            "clip, steps, method and replacement, or width."
+        )
     delta = errors.require_probability("delta", delta, "1e-6 is a common choice.")
     if steps is not None:
         steps = errors.require_count("steps", steps, "0 steps cost nothing.", least=0)

@@ -27,7 +27,7 @@ _NO_PROMISE = 0.01
 
 def promise(statement: Statement) -> Html:
     """What is promised to a person in the records, or that nothing is."""
-    notes = each("<li>$a</li>", ([note] for note in statement.notes))
+    notes = each("<li>$a</li>", ([f"{n[:1].upper()}{n[1:]}"] for n in statement.notes))
     common = {
         "records": f"{statement.records:,}",
         "remarks": Html(f"<h3>Remarks</h3>\n<ul>{notes}</ul>" if notes else ""),

@@ -31,7 +31,7 @@ from dpmcmc.sampling.draws import collect_draws
 from dpmcmc.sampling.fit.fitted import Fitted
 from dpmcmc.sampling.fit.questions import Unravel
 from dpmcmc.sampling.fit.stage import Fit
-from dpmcmc.sampling.gaussian_budget import split_budget
+from dpmcmc.sampling.gaussian_budget import USUAL_SPLIT, split_budget
 from dpmcmc.sampling.normal_shape import moved, proposal_about
 from dpmcmc.sampling.plan import Plan, Request, make_plan
 from dpmcmc.sampling.problem import Problem
@@ -42,12 +42,6 @@ from dpmcmc.sampling.verdict import verdict_on
 __all__ = ["ControlVariates"]
 
 _CHAINS = 4
-_DECISIONS = 4000
-"""Decisions, shared by the chains."""
-
-_FOR_DECISIONS = 0.06
-_FOR_CHECK = 0.01
-"""Fractions of the budget, in squares of μ: for the decisions, and of the rest."""
 
 
 @dataclass(frozen=True)
@@ -77,14 +71,9 @@ class ControlVariates:
         chains = _CHAINS if request.chains is None else request.chains
         steps = request.steps
         if steps is None:
-            steps = max(1, math.ceil(_DECISIONS / max(1, chains)))
-        split = split_budget(
-            request,
-            problem.size,
-            chains * steps,
-            _FOR_DECISIONS,
-            releases=(1 - _FOR_CHECK, _FOR_CHECK),
-        )
+            steps = max(1, math.ceil(USUAL_SPLIT.decisions / max(1, chains)))
+        splitting = USUAL_SPLIT._replace(decisions=chains * steps)
+        split = split_budget(request, problem.size, splitting)
         for_fit, for_check = split.releases
         grid = Grid.unclipped(problem.size, tempering)
         if split.clip:

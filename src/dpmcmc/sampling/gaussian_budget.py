@@ -10,15 +10,16 @@ The largest μ whose composition fits (ε, δ) is found once, before a record is
 import math
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from dpmcmc.accounting import BarkerBit, Event, GaussianRelease, largest
 from dpmcmc.errors import InputError
-from dpmcmc.sampling.plan import Request
-from dpmcmc.sampling.stages import Events
 
-__all__ = ["Split", "split_budget"]
+if TYPE_CHECKING:  # they need JAX, and a plan does not
+    from dpmcmc.sampling.plan import Request
+    from dpmcmc.sampling.stages import Events
 
+__all__ = ["USUAL_SPLIT", "Split", "Splitting", "split_budget"]
 
 _NO_NOISE = 1e4
 """The μ of releases without a budget, which are not private: noise is negligible."""
@@ -39,13 +40,45 @@ class Split(NamedTuple):
     clip: float
 
 
-def split_budget(
-    request: Request,
-    records: int,
-    decisions: int,
-    fraction: float,
-    releases: Sequence[float] = (1.0,),
-) -> Split:
+class Splitting(NamedTuple):
+    """How a budget is split between releases with noise and decisions.
+
+    Attributes
+    ----------
+    decisions
+        How many decisions there are; 0 for none.
+    fraction
+        The fraction of the budget, in squares of μ, for the decisions.
+    releases
+        What fraction of the rest each release has.
+    """
+
+    decisions: int = 0
+    fraction: float = 0.0
+    releases: Sequence[float] = (1.0,)
+
+    def at(self, mu: float) -> Split:
+        """What a budget of μ in all buys."""
+        clip, rest = 0.0, mu
+        if self.decisions:
+            clip = mu * math.sqrt(self.fraction / self.decisions)
+            rest = mu * math.sqrt(1 - self.fraction)
+        return Split(tuple(rest * math.sqrt(part) for part in self.releases), clip)
+
+    def events(self, mu: float, records: int) -> "Events":
+        """What is released for it."""
+        releases, clip = self.at(mu)
+        events: Counter[Event] = Counter(GaussianRelease(one) for one in releases)
+        if self.decisions:
+            events[BarkerBit(clip=clip, records=records)] = self.decisions
+        return events
+
+
+USUAL_SPLIT = Splitting(decisions=4000, fraction=0.06, releases=(0.99, 0.01))
+"""That of control variates: decisions, shared by all chains; a fit and a check."""
+
+
+def split_budget(request: "Request", records: int, splitting: Splitting) -> Split:
     """Split a budget between releases with noise and decisions.
 
     Parameters
@@ -55,12 +88,8 @@ def split_budget(
         noise, and no clip.
     records
         The number of records.
-    decisions
-        How many decisions there are; 0 for none.
-    fraction
-        The fraction of the budget, in squares of μ, for the decisions.
-    releases
-        What fraction of the rest each release has.
+    splitting
+        How it is split.
 
     Raises
     ------
@@ -70,28 +99,17 @@ def split_budget(
     Guarantee
     ---------
     Where ε was given, a ``GaussianRelease`` of each of the releases' μ composed with
-    ``decisions`` decisions on all records with the clip are (ε, δ)-differentially
-    private.
+    the decisions, on all records and with the clip, are (ε, δ)-differentially private.
     """
-    if request.is_open:
-        return Split(tuple(_NO_NOISE * math.sqrt(part) for part in releases), 0.0)
+    if request.epsilon is None and not request.is_private:
+        return splitting._replace(decisions=0).at(_NO_NOISE)
     if request.epsilon is None:
         raise InputError(
             "this method needs epsilon: its noise is chosen by it. Give epsilon and "
             "delta."
         )
-    fraction = fraction if decisions else 0.0
-
-    def split(mu: float) -> Split:
-        clip = mu * math.sqrt(fraction / decisions) if decisions else 0.0
-        rest = mu * math.sqrt(1 - fraction)
-        return Split(tuple(rest * math.sqrt(part) for part in releases), clip)
-
-    def events_of(mu: float) -> Events:
-        each, clip = split(mu)
-        events: Counter[Event] = Counter(GaussianRelease(one) for one in each)
-        if decisions:
-            events[BarkerBit(clip=clip, records=records)] = decisions
-        return events
-
-    return split(largest(events_of, request.epsilon, request.delta))
+    return splitting.at(
+        largest(
+            lambda mu: splitting.events(mu, records), request.epsilon, request.delta
+        )
+    )

@@ -33,7 +33,7 @@ from dpmcmc.sampling.chain import (
     repeated,
 )
 from dpmcmc.sampling.draws import collect_draws
-from dpmcmc.sampling.gaussian_budget import split_budget
+from dpmcmc.sampling.gaussian_budget import Splitting, split_budget
 from dpmcmc.sampling.plan import Plan, Request, make_plan
 from dpmcmc.sampling.problem import Problem
 from dpmcmc.sampling.released_sum import ReleasedSum
@@ -84,7 +84,8 @@ class SufficientStatistics:
         if steps is None:
             steps = _STEPS if is_exact else max(1, _DECISIONS // chains)
         decisions = 0 if is_exact else chains * steps
-        split = split_budget(request, problem.size, decisions, _FOR_DECISIONS)
+        splitting = Splitting(decisions, _FOR_DECISIONS)
+        split = split_budget(request, problem.size, splitting)
         stage = _Sum(statistics, split.releases[0], problem.size)
         tempering = tempered / problem.size
         test = _READS_NOTHING

@@ -5,6 +5,8 @@
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from dpmcmc.posterior.statement import Verdict
 from dpmcmc.sampling.fit.fitted import Fitted
 from dpmcmc.sampling.fit.questions import EXTREME
@@ -41,7 +43,8 @@ def verdict_on(
     model = _on_model(fitted)
     if problem is not None:
         return Verdict("not usable", f"{problem}{model}")
-    width = f"intervals are {fitted.widening:.2f} times as wide as without privacy"
+    widest = float(np.max(fitted.widening))
+    width = f"intervals are up to {widest:.2f} times as wide as without privacy"
     reason = _why_wide(fitted, cut, width)
     if reason is not None:
         return Verdict("usable with wide intervals", f"{reason}{model}")
@@ -52,9 +55,10 @@ def _problem(fitted: Fitted, summary: "pandas.DataFrame") -> str | None:
     """Why a result cannot be used; None if it can."""
     if fitted.is_flat:
         return (
-            "in some direction, what the records say cannot be told from nothing; the "
-            "posterior may be far wider there, or curved. Give a larger budget, or "
-            "write the parameters in another form."
+            "in some direction, what the records say cannot be told from nothing (two "
+            "columns that say the same, a level that no record has, or a curved "
+            "ridge); the posterior may be far wider there. Leave such a parameter out, "
+            "or give a larger budget."
         )
     if fitted.is_far:
         return (
@@ -80,7 +84,7 @@ def _why_wide(fitted: Fitted, cut: float | None, width: str) -> str | None:
             "the budget of the rounds was spent before one was as precise as it "
             f"should be; {width}."
         )
-    if fitted.cut_sd > _MUCH_CUT or fitted.widening > _WIDE:
+    if fitted.cut_sd > _MUCH_CUT or np.max(fitted.widening) > _WIDE:
         return f"{width}.{_on_cut(fitted)}"
     if cut is not None and cut > _MUCH_BY_DECISIONS:
         return (

@@ -39,7 +39,8 @@ class Preparation:
         For each named column a step, or a list of steps that follow each other.
         Columns are prepared in the order given, so that `Stack` and `Copy` read the
         columns before them as prepared. For records that are one bare array: the
-        steps alone. What is prepared becomes a float.
+        steps alone. What is prepared becomes a float, but for integers that are only
+        clamped, such as codes.
     first
         A preparation that is done before; `then` sets it.
 
@@ -155,7 +156,7 @@ def _prepare_bare(steps: tuple[Step, ...], record: Any) -> jax.Array:
             f"each record is {_kind_of(record)}, not a bare array. Name the column "
             "that is prepared: Preparation({'name': step})."
         )
-    return _apply("the record", steps, as_float(record))
+    return _apply("the record", steps, _as_steps_read(steps, record))
 
 
 def _kind_of(record: Any) -> str:
@@ -173,7 +174,15 @@ def _prepare_column(
     what = f"column {name!r}"
     if isinstance(head, Copy | Stack):
         return _apply(what, tuple(rest), head(record))
-    return _apply(what, steps, as_float(column_of(record, name)))
+    return _apply(what, steps, _as_steps_read(steps, column_of(record, name)))
+
+
+def _as_steps_read(steps: tuple[Step, ...], value: Any) -> jax.Array:
+    """The value as a float; or as it is, where integers are only clamped."""
+    array = jnp.asarray(value)
+    is_whole = jnp.issubdtype(array.dtype, jnp.integer)
+    are_clamps = all(isinstance(step, Clamp) for step in steps)
+    return array if is_whole and are_clamps else as_float(value)
 
 
 def _apply(what: str, steps: tuple[Step, ...], value: jax.Array) -> jax.Array:

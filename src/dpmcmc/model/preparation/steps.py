@@ -45,7 +45,15 @@ class Clamp:
 
     def __call__(self, value: jax.Array) -> jax.Array:
         """Clamp one column of one record."""
-        return jnp.clip(value, fitted(self.low, value), fitted(self.high, value))
+        low, high = self.low, self.high
+        if jnp.issubdtype(value.dtype, jnp.integer):
+            # The nearest integers within the bounds, as far as the type goes.
+            kind = np.iinfo(value.dtype)
+            low, high = (
+                np.clip(end, kind.min, kind.max).tolist()
+                for end in (np.ceil(low), np.floor(high))
+            )
+        return jnp.clip(value, fitted(low, value), fitted(high, value))
 
     def describe(self) -> str:
         """Name the bounds."""

@@ -91,10 +91,10 @@ class Fitted:
         return cls(**plain)
 
     @property
-    def widening(self) -> float:
-        """How much wider than the posterior the intervals are, at the median."""
+    def widening(self) -> np.ndarray:
+        """How much wider than the posterior the interval of each coordinate is."""
         own, more = np.diag(self.covariance), np.diag(self.shift)
-        return float(np.median(np.sqrt(1 + more / np.maximum(own, 1e-300))))
+        return np.sqrt(1 + more / np.maximum(own, np.finfo(float).tiny))
 
     def residual(
         self, unravel: Unravel, tempering: float, *, clipped: bool = True

@@ -160,7 +160,7 @@ class Fit:
                 "bound": usual,
                 "cut_sd": found.cut_sd,
                 "misfit": found.misfit,
-                "widening": found.widening,
+                "widening": float(np.max(found.widening)),
             },
         )
 
@@ -179,10 +179,11 @@ class Fit:
                 "Give a larger budget, write the parameters in another form, or take "
                 "dpmcmc.Barker, which needs no quadratic"
             )
-        if found.widening > _MOST_WIDENING:
+        usual = float(np.median(found.widening))
+        if not usual < _MOST_WIDENING:
             return (
                 "noise, and what clipping may have cut, would make intervals "
-                f"{found.widening:.0f} times as wide as without privacy. Give a larger "
+                f"{usual:.0f} times as wide as without privacy. Give a larger "
                 "budget or more records"
             )
         if not found.arrived and (found.is_flat or found.is_far):
