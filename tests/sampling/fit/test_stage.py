@@ -13,14 +13,16 @@ import numpy as np
 import pytest
 
 import dpmcmc
-from dpmcmc import Model
+from dpmcmc import Model, StoppedError
 from dpmcmc.accounting import GaussianRelease
 from dpmcmc.sampling.check import Check
+from dpmcmc.sampling.checkpoint import MemoryCheckpoint
 from dpmcmc.sampling.fit import stage
 from dpmcmc.sampling.fit.asking import Ask
 from dpmcmc.sampling.fit.basis import basis_of
 from dpmcmc.sampling.fit.prior import Prior
 from dpmcmc.sampling.fit.stage import Fit
+from dpmcmc.sampling.loop import run as run_plan
 from dpmcmc.sampling.plan import Plan
 from dpmcmc.sampling.problem import Problem, make_problem
 from dpmcmc.sampling.sample import plan_run
@@ -191,6 +193,33 @@ def test_parts_that_are_lost_again_and_again_stay_within(fit: Fit) -> None:
         with pytest.raises(DiedError):
             list(fit.run(context, {"fit": []}, dict(charged), charge))
     assert squares(charged) <= Fraction(fit.mu) ** 2
+
+
+def test_a_run_goes_on_after_a_part_was_lost() -> None:
+    """The sixth answer cannot be kept: it is charged, lost, and asked again."""
+
+    class Full(MemoryCheckpoint):
+        is_full = True
+
+        def keep(self, stage: str, part: Part) -> None:
+            if self.is_full and part.name == "answer-005":
+                raise OSError
+            super().keep(stage, part)
+
+    plan, checkpoint = planned(steps=40), Full()
+    context = Context(problem(), 0, progress=False)
+    with pytest.raises(StoppedError):
+        run_plan(plan, context, checkpoint)
+    checkpoint.is_full = False
+    posterior = run_plan(plan, context, checkpoint)
+    names = [part.name for part in checkpoint.kept("fit")]
+    assert "answer-005" not in names
+    assert names[-1] == "found"
+    fit = plan.stages[0]
+    assert isinstance(fit, Fit)
+    assert squares(checkpoint.charged("fit")) <= Fraction(fit.mu) ** 2
+    assert posterior.statement.epsilon == plan.statement({}).epsilon
+    assert posterior.accepted.shape == (4, 30)
 
 
 def test_more_than_the_budget_is_not_asked(
