@@ -25,7 +25,7 @@ from dpmcmc.model.tracing import is_double
 from dpmcmc.posterior import Posterior, Statement
 from dpmcmc.private import FullData, Grid
 from dpmcmc.proposals import Proposal
-from dpmcmc.sampling.chain import Chain, ChainSetup, chain_lengths, repeated
+from dpmcmc.sampling.chain import Chain, ChainSetup, chain_lengths, fitted, repeated
 from dpmcmc.sampling.check import Check
 from dpmcmc.sampling.draws import collect_draws
 from dpmcmc.sampling.fit.fitted import Fitted
@@ -80,23 +80,25 @@ class ControlVariates:
             grid = Grid(split.clip, scale=tempering)
         test = FullData(grid)
         lengths = chain_lengths(chains, steps, request.warmup, test)
+        if self.proposal is not None:  # refuse it before anything is spent
+            fitted(self.proposal, problem, problem.initial, lengths.warmup)
         fit = Fit(for_fit, split.clip, tempering, unravel)
 
         def found(so_far: SoFar) -> Fitted:
-            fitted = fit.found(so_far[fit.name])
-            assert fitted is not None  # the fit has objected otherwise
-            return fitted
+            quadratic = fit.found(so_far[fit.name])
+            assert quadratic is not None  # the fit has objected otherwise
+            return quadratic
 
         def setup(context: Context, so_far: SoFar) -> ChainSetup:
             del context
-            fitted = found(so_far)
+            quadratic = found(so_far)
             with jax.enable_x64(True):
-                mean = unravel(jnp.asarray(fitted.mode))
-            proposal = self.proposal or proposal_about(mean, fitted.covariance)
+                mean = unravel(jnp.asarray(quadratic.mode))
+            proposal = self.proposal or proposal_about(mean, quadratic.covariance)
             points = repeated(
-                problem.unravel(fitted.mode), lengths.chains, problem.dtype
+                problem.unravel(quadratic.mode), lengths.chains, problem.dtype
             )
-            used = replace(test, influence=fitted.residual(unravel, tempering))
+            used = replace(test, influence=quadratic.residual(unravel, tempering))
             return ChainSetup(problem, points, proposal, used)
 
         decision = BarkerBit(clip=grid.clip, records=problem.size)
@@ -109,7 +111,7 @@ class ControlVariates:
         check = Check(for_check, split.clip, chain, residual)
 
         def collect(context: Context, so_far: SoFar, statement: Statement) -> Posterior:
-            fitted = found(so_far)
+            quadratic = found(so_far)
             generator = np.random.default_rng(context.seed)
             words = "fitted to the released quadratic"
             if self.proposal is not None:
@@ -120,10 +122,10 @@ class ControlVariates:
                 so_far,
                 statement,
                 proposal=words,
-                move=lambda draws: moved(draws, fitted.shift, generator),
+                move=lambda draws: moved(draws, quadratic.shift, generator),
             )
             cut = check.cut(problem, so_far)
-            verdict = verdict_on(fitted, cut, posterior.summary())
+            verdict = verdict_on(quadratic, cut, posterior.summary())
             return replace(posterior, statement=replace(statement, verdict=verdict))
 
         stages: list[Stage] = [fit, chain, check] if split.clip else [fit, chain]

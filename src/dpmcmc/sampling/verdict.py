@@ -65,7 +65,10 @@ def _problem(fitted: Fitted, summary: "pandas.DataFrame") -> str | None:
             "the last release contradicts the rounds before it; the fit may be far "
             "from the posterior. Give a larger budget or a closer start."
         )
-    if not (summary["r_hat"].max() < _MIXED and summary["ess_bulk"].min() > _FEW_DRAWS):
+    # A chain that never moved has no r-hat: that is none below the limit.
+    worst = summary["r_hat"].max(skipna=False)
+    fewest = summary["ess_bulk"].min(skipna=False)
+    if not (worst < _MIXED and fewest > _FEW_DRAWS):
         return (
             "the chains have not mixed, so that the posterior is not about normal (a "
             "curved ridge, or a funnel), or there were too few steps. Write the "

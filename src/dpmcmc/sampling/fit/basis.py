@@ -121,7 +121,8 @@ def _made_up(one_record: Any) -> Any:
         if leaf.dtype == bool:
             return whole % 2 == 0
         if np.issubdtype(leaf.dtype, np.integer):
-            return (whole % (np.iinfo(leaf.dtype).max + 1)).astype(leaf.dtype)
+            most = min(np.iinfo(leaf.dtype).max + 1, _MADE_UP)
+            return (whole % most).astype(leaf.dtype)
         small = generator.standard_normal(shape)
         return np.where(generator.random(shape) < 0.5, small, whole).astype(leaf.dtype)
 

@@ -48,6 +48,10 @@ _MOST_WIDENING = 100.0
 
 _ROUNDING = 1 - 1e-12
 
+_TOO_LITTLE = 1e-6
+"""A question that would have less than this part of what it was meant to have, as lost
+parts have taken the rest, is not asked."""
+
 
 @dataclass(frozen=True, eq=False)
 class Fit:
@@ -111,6 +115,8 @@ class Fit:
                     mu = math.sqrt(max(left * fraction, 0.0)) * _ROUNDING
                     if mu**2 > left:
                         raise ValueError("the fit has asked for more than its budget")
+                    if mu**2 < _TOO_LITTLE * ask.fraction * self.mu**2:
+                        return
                     name = f"answer-{number:03d}"
                     charge(name, {GaussianRelease(mu): 1})
                     part = Part(name, _released(context, ask, mu, name))
@@ -180,7 +186,7 @@ class Fit:
                 f"{usual:.0f} times as wide as without privacy. Give a larger "
                 "budget or more records"
             )
-        if not found.arrived and (found.is_flat or found.is_far):
+        if not found.arrived and found.is_flat:
             return (
                 f"after {found.rounds} rounds, the budget of the fit was spent before "
                 "the posterior was found. Give a larger budget, more records, or a "

@@ -1,0 +1,149 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""Answers to what a fit asks, worked out in NumPy from derivatives in closed form."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+
+from dpmcmc.influence.derivatives import Frame
+from dpmcmc.sampling.fit.asking import Answer, Ask, Asking
+from dpmcmc.sampling.fit.questions import (
+    CurvatureBins,
+    LastAnswer,
+    LengthBins,
+    RoundAnswer,
+)
+from dpmcmc.sampling.fit.tails import BINS, EDGES
+
+T = TypeVar("T")
+Derivatives = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+"""Gradients (N, d) and Hessians (N, d, d) of all records at a point."""
+
+
+def normal_derivatives(x: np.ndarray, y: np.ndarray) -> Derivatives:
+    """Of y ~ N(x · θ[:-1], e^θ[-1])."""
+
+    def at(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        size, precision = len(theta), np.exp(-2 * theta[-1])
+        away = y - x @ theta[:-1]
+        gradients = np.empty((len(y), size))
+        gradients[:, :-1] = precision * away[:, None] * x
+        gradients[:, -1] = precision * away**2 - 1
+        hessians = np.empty((len(y), size, size))
+        hessians[:, :-1, :-1] = -precision * x[:, :, None] * x[:, None, :]
+        cross = -2 * precision * away[:, None] * x
+        hessians[:, :-1, -1] = hessians[:, -1, :-1] = cross
+        hessians[:, -1, -1] = -2 * precision * away**2
+        return gradients, hessians
+
+    return at
+
+
+def logistic_derivatives(x: np.ndarray, y: np.ndarray) -> Derivatives:
+    """Of y ~ Bernoulli(σ(x · θ))."""
+
+    def at(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        chance = 1 / (1 + np.exp(-x @ theta))
+        spread = chance * (1 - chance)
+        return (
+            (y - chance)[:, None] * x,
+            -spread[:, None, None] * x[:, :, None] * x[:, None, :],
+        )
+
+    return at
+
+
+@dataclass
+class Oracle:
+    """Answers questions with noise as a budget says.
+
+    Attributes
+    ----------
+    derivatives
+        Of the records.
+    mu
+        The budget: 1e6 leaves no noise to speak of.
+    seed
+        Of the noise.
+    asked
+        The fractions of the budget that were asked for.
+    """
+
+    derivatives: Derivatives
+    mu: float = 1e6
+    seed: int = 0
+    asked: list[float] = field(default_factory=list)
+
+    def drive(self, asking: Asking[T]) -> T:
+        """Answer until nothing more is asked; what was found."""
+        generator = np.random.default_rng(self.seed)
+        try:
+            ask = next(asking)
+            while True:
+                self.asked.append(ask.fraction)
+                exact = self._exact(ask)
+                moved = np.sqrt(2 * ask.histograms) if ask.histograms else 2.0
+                noise = float(moved / (self.mu * np.sqrt(ask.fraction)))
+                noisy = exact + noise * generator.standard_normal(exact.shape)
+                ask = asking.send(Answer(noisy, noise))
+        except StopIteration as end:
+            found: T = end.value
+            return found
+
+    def _exact(self, ask: Ask) -> np.ndarray:
+        question, public = ask.question, ask.public
+        if isinstance(question, CurvatureBins):
+            _, hessians = self._in(public)
+            return _counted(_powers(np.diagonal(hessians, axis1=1, axis2=2)), 121)
+        at = public if isinstance(question, LengthBins) else public.at
+        gradients, hessians = self._in(at.frame)
+        scaled = gradients / at.metric
+        sizes = np.linalg.norm(hessians, axis=(1, 2)) / gradients.shape[1]
+        if isinstance(question, LengthBins):
+            lengths = np.stack([np.linalg.norm(scaled, axis=1), sizes], axis=1)
+            if question.is_first:
+                return _counted(_powers(lengths), 121)
+            lengths[:, 0] /= at.typical
+            return _counted(np.searchsorted(EDGES, lengths, side="right"), BINS)
+        rows, columns = np.triu_indices(gradients.shape[1])
+        entries = hessians[:, rows, columns] * np.where(rows == columns, 1, np.sqrt(2))
+        entries = _clipped(entries, public.hessian)
+        parts = public.parts
+        if isinstance(question, RoundAnswer):
+            inner = _clipped(scaled, public.squares)
+            each = [_clipped(scaled, public.gradient), inner**2, entries]
+            return np.concatenate(
+                [part * one.sum(axis=0) for part, one in zip(parts, each, strict=True)]
+            )
+        assert isinstance(question, LastAnswer)
+        assert question.nodes is None
+        each = [0 * scaled, _clipped(scaled, public.wide), entries, 0 * scaled[:, :3]]
+        return np.concatenate(
+            [part * one.sum(axis=0) for part, one in zip(parts, each, strict=True)]
+        )
+
+    def _in(self, frame: Frame) -> tuple[np.ndarray, np.ndarray]:
+        gradients, hessians = self.derivatives(frame.centre)
+        factor = frame.factor
+        return gradients @ factor, factor.T @ hessians @ factor
+
+
+def _clipped(rows: np.ndarray, bound: Any) -> np.ndarray:
+    """Rows with a length of at most the bound, in units of it."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.maximum(lengths, bound))
+
+
+def _powers(numbers: np.ndarray) -> np.ndarray:
+    """Powers of two below |numbers|, from −60 on; −1 for none."""
+    sizes = np.abs(numbers)
+    powers = np.floor(np.log2(np.where(sizes > 0, sizes, 1)))
+    return np.where(sizes > 0, np.clip(powers, -60, 60) + 60, -1).astype(int)
+
+
+def _counted(bins: np.ndarray, count: int) -> np.ndarray:
+    rows = [np.bincount(row[row >= 0], minlength=count) for row in bins.T]
+    return np.array(rows, float)

@@ -1,0 +1,130 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""Scales, rounds and the last release, driven with answers worked out in NumPy."""
+
+from functools import cache
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from answers import Derivatives, Oracle, logistic_derivatives, normal_derivatives
+
+from dpmcmc import Model
+from dpmcmc.sampling.fit.asking import Asking
+from dpmcmc.sampling.fit.basis import Basis
+from dpmcmc.sampling.fit.fitted import Fitted, fitted_to
+from dpmcmc.sampling.fit.last import ask_last
+from dpmcmc.sampling.fit.place import Place, Setting
+from dpmcmc.sampling.fit.prior import Prior
+from dpmcmc.sampling.fit.rounds import newton_rounds
+from dpmcmc.sampling.fit.scales import find_scales
+from dpmcmc.sampling.problem import make_problem
+
+RECORDS = 5000
+PRIOR_SD = 5.0
+
+
+def unravel(flat: object) -> object:
+    """The answers come from NumPy: nothing is traced."""
+    return flat
+
+
+@cache
+def prior_of(size: int) -> Prior:
+    model = Model(
+        lambda theta, record: record * jnp.sum(theta),
+        lambda theta: -0.5 * jnp.sum(theta**2) / PRIOR_SD**2,
+        np.zeros(size),
+    )
+    records = np.zeros(3)
+    return Prior(
+        make_problem(model, records, start=None, precision="float64", devices=None)
+    )
+
+
+def fit(size: int, budget: float) -> Asking[Fitted]:
+    """All questions of a fit but those on residuals."""
+    whole = Basis(np.eye(size), np.eye(size), np.zeros((size, 0)))
+    setting = Setting(whole, prior_of(size), RECORDS, 1.0)
+    scales = yield from find_scales(np.zeros(size), np.eye(size), RECORDS, unravel)
+    place = Place(setting, *scales, is_first=True)
+    arrival = yield from newton_rounds(place, budget, unravel)
+    found = yield from ask_last(arrival, 0.99 - arrival.spent, None, unravel)
+    return fitted_to(arrival, found)
+
+
+def exact_mode(
+    derivatives: Derivatives, start: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mode and covariance of the posterior, by Newton's method."""
+    theta = start
+    for _ in range(50):
+        gradients, hessians = derivatives(theta)
+        precision = -hessians.sum(axis=0) + np.eye(len(theta)) / PRIOR_SD**2
+        score = gradients.sum(axis=0) - theta / PRIOR_SD**2
+        theta = theta + np.linalg.solve(precision, score)
+    return theta, np.linalg.inv(precision)
+
+
+def logistic() -> Derivatives:
+    generator = np.random.default_rng(1)
+    x = np.column_stack([np.ones(RECORDS), generator.normal(size=(RECORDS, 3))])
+    chance = 1 / (1 + np.exp(-x @ np.array([-0.5, 1.0, -1.0, 0.3])))
+    return logistic_derivatives(x, (generator.random(RECORDS) < chance) * 1.0)
+
+
+def money() -> tuple[Derivatives, np.ndarray]:
+    """Income, in tens of thousands, beside a plain column; sd 7 from 1."""
+    generator = np.random.default_rng(2)
+    income = generator.lognormal(10, 0.5, RECORDS)
+    x = np.column_stack([np.ones(RECORDS), income, generator.normal(size=RECORDS)])
+    truth = np.array([2.0, 3e-4, -1.0])
+    y = x @ truth + 7 * generator.normal(size=RECORDS)
+    return normal_derivatives(x, y), np.append(truth, np.log(7))
+
+
+def test_a_logistic_regression_is_found_without_noise() -> None:
+    derivatives = logistic()
+    found = Oracle(derivatives).drive(fit(4, 1e6))
+    mode, covariance = exact_mode(derivatives, np.zeros(4))
+    sd = np.sqrt(np.diag(covariance))
+    assert found.arrived
+    assert not found.is_far
+    assert not found.is_flat
+    assert np.max(np.abs(found.mode - mode) / sd) < 1e-3
+    np.testing.assert_allclose(np.sqrt(np.diag(found.covariance)), sd, rtol=0.02)
+
+
+def test_raw_columns_and_an_unknown_sd_are_found() -> None:
+    derivatives, truth = money()
+    found = Oracle(derivatives).drive(fit(4, 1e6))
+    mode, covariance = exact_mode(derivatives, truth)
+    sd = np.sqrt(np.diag(covariance))
+    assert found.arrived
+    assert np.max(np.abs(found.mode - mode) / sd) < 1e-2
+    np.testing.assert_allclose(np.sqrt(np.diag(found.covariance)), sd, rtol=0.05)
+
+
+@pytest.mark.parametrize("mu", [0.5, 2.0])
+def test_noise_moves_the_mode_by_as_much_as_is_said(mu: float) -> None:
+    """Of 10 fits of 4 numbers, 40 errors: their mean square, in sd of what is said.
+
+    For honest ones it is about χ²₄₀/40, above 2.2 once in 10⁵; what clipping may have
+    cut is stated cautiously, so that it may be far below 1.
+    """
+    derivatives = logistic()
+    mode, _ = exact_mode(derivatives, np.zeros(4))
+    squares = []
+    for seed in range(10):
+        found = Oracle(derivatives, mu, seed).drive(fit(4, mu))
+        squares.append((found.mode - mode) ** 2 / np.diag(found.shift))
+    assert 0.1 < np.mean(squares) < 2.2
+
+
+def test_a_fit_never_asks_for_more_than_its_budget() -> None:
+    derivatives = logistic()
+    for mu in (0.05, 0.3, 5.0):
+        oracle = Oracle(derivatives, mu)
+        oracle.drive(fit(4, mu))
+        assert min(oracle.asked) > 0
+        assert sum(oracle.asked) == pytest.approx(0.99, abs=1e-9)

@@ -1,0 +1,109 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""The verdict on a result, by what was found."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpmcmc.posterior.statement import Verdict
+from dpmcmc.sampling.fit.fitted import Fitted
+from dpmcmc.sampling.verdict import verdict_on
+
+MIXED = pd.DataFrame({"r_hat": [1.0, 1.01], "ess_bulk": [500.0, 900.0]})
+
+
+def fitted(**changes: Any) -> Fitted:
+    values: dict[str, Any] = {
+        "point": np.zeros(2),
+        "factor": np.eye(2),
+        "inverse": np.eye(2),
+        "metric": np.ones(2),
+        "gradient_bound": 3.0,
+        "relative_bound": 2.0,
+        "hessian_bound": 1.0,
+        "gradient": np.zeros(2),
+        "hessian": -np.eye(2),
+        "mode": np.zeros(2),
+        "covariance": np.eye(2),
+        "shift": 0.21 * np.eye(2),
+        "rounds": 5,
+        "arrived": True,
+        "is_far": False,
+        "is_flat": False,
+        "cut_sd": 0.2,
+        "extremes": np.array([0.01, 0.005, 0.012]),
+    }
+    return Fitted(**{**values, **changes})
+
+
+def verdict(cut: float | None = 0.1, summary: Any = MIXED, **changes: Any) -> Verdict:
+    return verdict_on(fitted(**changes), cut, summary)
+
+
+@pytest.mark.parametrize("cut", [None, 0.0, 0.9])
+def test_a_good_fit_can_be_used(cut: float | None) -> None:
+    found = verdict(cut)
+    assert found.usability == "usable"
+    assert "1.10" in found.reason
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"arrived": False},
+        {"cut_sd": 1.5},
+        {"shift": 4 * np.eye(2)},
+        {"cut": 1.5},
+    ],
+    ids=["not arrived", "gradients cut", "noise", "decisions cut"],
+)
+def test_intervals_may_be_wide(changes: Any) -> None:
+    assert verdict(**changes).usability == "usable with wide intervals"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"is_flat": True},
+        {"is_far": True},
+        {"summary": MIXED.assign(r_hat=[1.0, 1.3])},
+        {"summary": MIXED.assign(r_hat=[1.0, np.nan])},
+        {"summary": MIXED.assign(ess_bulk=[500.0, 10.0])},
+        {"is_flat": True, "arrived": False, "cut": 5.0},
+    ],
+    ids=["flat", "far", "not mixed", "stuck", "few", "several"],
+)
+def test_some_results_cannot_be_used(changes: Any) -> None:
+    assert verdict(**changes).usability == "not usable"
+
+
+@pytest.mark.parametrize(
+    ("extremes", "is_said"),
+    [
+        ([0.010, 0.005, 0.012], False),
+        ([0.100, 0.005, 0.012], True),
+        ([0.000, 0.001, 0.012], True),
+        ([0.100, 0.050, 0.012], False),
+        ([0.100, 0.005, np.nan], False),
+    ],
+    ids=["right", "too many", "too few", "noise", "the model does not say"],
+)
+def test_a_model_that_does_not_fit_is_named(
+    extremes: list[float], is_said: bool
+) -> None:
+    found = verdict(extremes=np.array(extremes))
+    assert found.usability == "usable"
+    assert ("model may not fit" in found.reason) == is_said
+
+
+def test_what_was_found_can_be_kept() -> None:
+    first = fitted(misfit=0.3)
+    again = Fitted.of(first.arrays())
+    for name, value in vars(first).items():
+        kept = getattr(again, name)
+        assert np.array_equal(kept, value)
+        assert isinstance(kept, type(value))
+    assert again.widening == pytest.approx(1.1)
