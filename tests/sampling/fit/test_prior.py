@@ -40,16 +40,18 @@ def normal() -> Prior:
     return prior_of(log_normal, {"a": 0.0, "b": np.zeros(2)})
 
 
-@pytest.mark.parametrize("precision", ["float32", "float64"])
-def test_derivatives_are_those_of_the_log_prior(precision: str) -> None:
-    """In float64, whatever the precision of the chain."""
+@pytest.mark.parametrize(
+    ("precision", "close"), [("float32", 1e-6), ("float64", 1e-12)]
+)
+def test_derivatives_are_those_of_the_log_prior(precision: str, close: float) -> None:
+    """In the precision of the chain."""
     prior = prior_of(log_normal, {"a": 0.0, "b": np.zeros(2)}, precision)
     point = np.array([0.1, 0.2, 0.3])
     value, gradient, hessian = prior.at(point)
     away = point - MEAN
-    assert value == pytest.approx(-0.5 * away @ PRECISION @ away, rel=1e-12)
-    np.testing.assert_allclose(gradient, -PRECISION @ away, rtol=1e-12)
-    np.testing.assert_allclose(hessian, -PRECISION, rtol=1e-12)
+    assert value == pytest.approx(-0.5 * away @ PRECISION @ away, rel=close)
+    np.testing.assert_allclose(gradient, -PRECISION @ away, rtol=close)
+    np.testing.assert_allclose(hessian, -PRECISION, rtol=close)
 
 
 def test_where_a_derivative_is_not_finite_the_prior_is_flat() -> None:
