@@ -94,8 +94,8 @@ def test_the_rate_and_the_shape_are_learnt() -> None:
         precision="float64",
         progress=False,
     )
-    # with an autocorrelation time below 20 for bits, 32,000 of them err by 0.05 of
-    # their sd, 0.01, at most at four standard errors
+    # with an autocorrelation time below 5 for bits, 32,000 of them err by 0.022 at most
+    # at four standard errors
     rate = posterior.accepted.mean()
     assert abs(rate - best_acceptance(DIMENSION)) < 0.03
     draws = posterior.draws["theta"].reshape(-1, 3)

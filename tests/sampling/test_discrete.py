@@ -375,6 +375,7 @@ def assert_selection_right(problem: Selection, posterior: dpmcmc.Posterior) -> N
     assert np.all(errors < 0.02)
 
 
+@pytest.mark.slow
 def test_inclusions_and_effects_together() -> None:
     """A bound of 0.071 on the total variation of the inclusions."""
     problem = selection()
