@@ -23,7 +23,7 @@ import numpyro.distributions as dist
 from numpyro.infer import MCMC, NUTS
 
 import dpmcmc
-from dpmcmc.accounting.barker import bounded_range_blocks
+from dpmcmc.accounting.barker_bit import bounded_range_blocks
 from dpmcmc.sampling.problem import make_problem
 from dpmcmc.sampling.sample import plan_run
 

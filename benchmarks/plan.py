@@ -24,7 +24,7 @@ from dpmcmc.accounting import (
     largest_clip,
     zcdp_cost,
 )
-from dpmcmc.accounting.barker import bounded_range_blocks
+from dpmcmc.accounting.barker_bit import bounded_range_blocks
 
 CASES = [
     "--records 1000000 --clip 0.01 --steps 1000 --delta 1e-6",

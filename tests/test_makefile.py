@@ -63,6 +63,7 @@ def test_figures_are_quick_unless_asked(settings: list[str], words: list[str]) -
     said = subprocess.run(
         ["make", "--dry-run", "--always-make", "reproduce", *settings],
         cwd=ROOT,
+        env={"PATH": os.environ["PATH"]},  # not the flags of a make that runs this
         capture_output=True,
         text=True,
         check=True,

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from scipy.special import expit, ndtr
 
-from dpmcmc.accounting.mixture import POSITIONS, WEIGHTS
+from dpmcmc.accounting.noise_mixture import POSITIONS, WEIGHTS
 
 
 def bounded_range_profile(eta: float, epsilon: np.ndarray | float) -> np.ndarray:

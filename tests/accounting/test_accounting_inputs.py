@@ -19,7 +19,7 @@ from dpmcmc.accounting import (
     certify_epsilon,
     most_steps,
 )
-from dpmcmc.accounting.minibatch import sharpened_minibatch
+from dpmcmc.accounting.minibatch_bit import sharpened_minibatch
 from dpmcmc.accounting.paper import paper_epsilon, paper_minibatch, paper_steps
 from dpmcmc.errors import InputError
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from dpmcmc.accounting import GaussianRelease
 from dpmcmc.accounting.accountants import BLOCKS
 from dpmcmc.accounting.curves import gaussian_profile
-from dpmcmc.accounting.losses import Part, compose
+from dpmcmc.accounting.losses import LossPart, compose
 
 Y = np.linspace(-12, 16, 4001)
 SIZES = st.lists(st.floats(0, 1), min_size=4, max_size=4)
@@ -142,7 +142,10 @@ def test_a_menu_is_dominated_by_the_largest_profile(mu, menu, epsilon):
         return np.max(profiles(step * np.arange(math.ceil(9 / step))), axis=0)
 
     whole = compose(
-        [[Part(largest_profile, 1 / 256, 9.0)], BLOCKS.piece(GaussianRelease(mu), 1)]
+        [
+            [LossPart(largest_profile, 1 / 256, 9.0)],
+            BLOCKS.piece(GaussianRelease(mu), 1),
+        ]
     )
     assert chosen <= whole.delta(epsilon) * (1 + 1e-9) + 1e-10
     assert whole.delta(epsilon) <= chosen * 1.01 + 1e-6

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy.special import logit
 
 from dpmcmc.accounting import BarkerBit, MinibatchBit, certify_delta, certify_epsilon
-from dpmcmc.accounting.barker import bounded_range_blocks
-from dpmcmc.accounting.blocks import chain_parts
+from dpmcmc.accounting.barker_bit import bounded_range_blocks
+from dpmcmc.accounting.decision_blocks import chain_parts
 from dpmcmc.accounting.losses import compose
 
 

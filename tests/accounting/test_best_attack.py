@@ -12,15 +12,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from slow_accounting import whole_values
 
-from dpmcmc.accounting.barker import bounded_range_blocks, bounded_range_rho
-from dpmcmc.accounting.blocks import Blocks, chain_parts, fineness, lens
-from dpmcmc.accounting.losses import LossCurve, Part, compose, loss_masses, resampled
+from dpmcmc.accounting.barker_bit import bounded_range_blocks, bounded_range_rho
+from dpmcmc.accounting.decision_blocks import (
+    DecisionBlocks,
+    chain_parts,
+    fineness,
+    lens,
+)
+from dpmcmc.accounting.losses import (
+    LossCurve,
+    LossPart,
+    compose,
+    loss_masses,
+    resampled,
+)
 from dpmcmc.accounting.profiles import Profile
 
 ETAS = st.floats(1e-5, 4.0)
 
 
-def composed(blocks: Blocks, steps: int) -> LossCurve:
+def composed(blocks: DecisionBlocks, steps: int) -> LossCurve:
     return compose([chain_parts(blocks, steps)])
 
 
@@ -186,7 +197,9 @@ def test_the_error_of_transforms_is_within_its_allowance(beside):
     """Composition by direct sums with 50 digits, far into the tail."""
     blocks = bounded_range_blocks(0.05, 4, 4)
     parts = [(blocks.values[4], 40)] + ([(blocks.values[3], 1)] if beside else [])
-    curve = compose([[Part(lambda _, v=v: v, blocks.step, 1.0, n) for v, n in parts]])
+    curve = compose(
+        [[LossPart(lambda _, v=v: v, blocks.step, 1.0, n) for v, n in parts]]
+    )
     with mpmath.workdps(50):
         exact = [mpmath.mpf(1)]
         for values, times in parts:

@@ -10,7 +10,7 @@ from dpmcmc.accounting import (
     certify_delta,
     certify_epsilon,
 )
-from dpmcmc.accounting.barker import bounded_range_rho
+from dpmcmc.accounting.barker_bit import bounded_range_rho
 from dpmcmc.accounting.curves import ZcdpCurve
 
 

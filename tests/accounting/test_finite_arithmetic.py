@@ -19,9 +19,9 @@ from dpmcmc.accounting import (
     certify_epsilon,
     largest_clip,
 )
-from dpmcmc.accounting.gaussian_barker import full_data_profile
-from dpmcmc.accounting.minibatch import drawn_profile
-from dpmcmc.accounting.mixture import gaussian_bit_distance
+from dpmcmc.accounting.gaussian_barker_bit import full_data_profile
+from dpmcmc.accounting.minibatch_bit import drawn_profile
+from dpmcmc.accounting.noise_mixture import gaussian_bit_distance
 from dpmcmc.accounting.registry import bit_slack, total_slack
 from dpmcmc.arithmetic import BIT_SLACK
 

@@ -15,7 +15,7 @@ from scipy.special import ndtr
 
 from dpmcmc.accounting import MinibatchBit
 from dpmcmc.accounting.bit_profile import BitGrid, bit_profile
-from dpmcmc.accounting.mixture import POSITIONS, VARIANCE, WEIGHTS, Mixture
+from dpmcmc.accounting.noise_mixture import POSITIONS, VARIANCE, WEIGHTS, NoiseMixture
 from dpmcmc.accounting.profiles import (
     Profile,
     likely_copies,
@@ -24,7 +24,7 @@ from dpmcmc.accounting.profiles import (
     without_replacement,
 )
 
-MIXTURE = Mixture(POSITIONS, (0.0,) * 5, WEIGHTS)
+MIXTURE = NoiseMixture(POSITIONS, (0.0,) * 5, WEIGHTS)
 GRIDS = {
     batch: BitGrid(MIXTURE, 1.0, 2.0, 2 / math.sqrt(batch), 4 * (batch - 1) / batch**2)
     for batch in (1000, 100)
@@ -93,7 +93,7 @@ def test_real_batches_never_beat_the_grid(batch):
 
 
 def test_wide_components_are_covered():
-    mixture = Mixture((-3.0, 0.0, 3.0), (0.4, 0.1, 0.4), (0.1, 0.8, 0.1))
+    mixture = NoiseMixture((-3.0, 0.0, 3.0), (0.4, 0.1, 0.4), (0.1, 0.8, 0.1))
     grid = BitGrid(mixture, 1.5, 1.5, 0.2, 0.0)
     m = np.linspace(-15, 15, 20001)
     for epsilon in (0.0, 0.1):

@@ -17,13 +17,13 @@ from dpmcmc.accounting import (
     certify_epsilon,
 )
 from dpmcmc.accounting.accountants import BLOCKS, PAPER, ZCDP
-from dpmcmc.accounting.barker import bounded_range_blocks, bounded_range_rho
+from dpmcmc.accounting.barker_bit import bounded_range_blocks, bounded_range_rho
 from dpmcmc.accounting.bit_profile import BitGrid
-from dpmcmc.accounting.blocks import chain_parts
 from dpmcmc.accounting.curves import ZcdpCurve
+from dpmcmc.accounting.decision_blocks import chain_parts
 from dpmcmc.accounting.losses import LossCurve, compose
-from dpmcmc.accounting.minibatch import sharpened_minibatch
-from dpmcmc.accounting.mixture import POSITIONS, WEIGHTS, Mixture
+from dpmcmc.accounting.minibatch_bit import sharpened_minibatch
+from dpmcmc.accounting.noise_mixture import POSITIONS, WEIGHTS, NoiseMixture
 from dpmcmc.accounting.paper import paper_minibatch
 from dpmcmc.accounting.renyi import Divergence, RenyiCurve, mironov, subsampled
 
@@ -233,7 +233,7 @@ def test_the_headline_case():
     ],
 )
 def test_the_profile_of_the_paper_s_bit(epsilon, plain, bound):
-    mixture = Mixture(POSITIONS, (0.0,) * 5, WEIGHTS)
+    mixture = NoiseMixture(POSITIONS, (0.0,) * 5, WEIGHTS)
     grid = BitGrid(mixture, 1.0, 2.0, 2 / math.sqrt(1000), 4 * 999 / 1000**2)
     on_grid = grid.delta(epsilon, curvature=False)
     assert on_grid == pytest.approx(plain, rel=5e-4)

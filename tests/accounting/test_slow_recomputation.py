@@ -15,7 +15,7 @@ from dpmcmc.accounting import (
     certify_delta,
     certify_epsilon,
 )
-from dpmcmc.accounting.blocks import fineness
+from dpmcmc.accounting.decision_blocks import fineness
 
 RECORDS = 1000
 

@@ -101,10 +101,6 @@ def compare(name: str, steps: int, draws: int) -> None:
             assert MOST_ERRORS * error < 0.3 * pair[1].std(), told
 
 
-def test_means_are_those_of_nuts_quickly():
-    compare("normal", steps=8_000, draws=500)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ZOO)
 def test_means_are_those_of_nuts(name):

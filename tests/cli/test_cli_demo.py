@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpmcmc import Posterior
-from dpmcmc.cli.demo import demonstrate
+from dpmcmc.cli.demo_command import demonstrate
 
 
 def test_the_demo_shows_both_posteriors_and_the_statement(

@@ -19,7 +19,7 @@ from dpmcmc.influence.choices import (
     PlainClipping,
     Shrinking,
 )
-from dpmcmc.influence.responses import _Chosen
+from dpmcmc.influence.over_responses import _Chosen
 from dpmcmc.influence.unbiased import _Kept, _Looks
 from dpmcmc.models import logistic_regression, two_component_mixture
 from dpmcmc.private import Grid

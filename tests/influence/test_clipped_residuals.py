@@ -247,6 +247,7 @@ def test_simulated_records_tell_what_the_clip_takes_of_residuals():
     assert abs(ours) < 0.2 * abs(plain)
 
 
+@pytest.mark.slow
 def test_what_simulated_records_tell_of_the_way_back_is_the_negative():
     one = {"x": jax.ShapeDtypeStruct((), "float64")}
     base = mixture_residual(0.3)

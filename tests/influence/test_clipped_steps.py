@@ -20,7 +20,7 @@ from dpmcmc.influence.choices import (
 from dpmcmc.model.model import Model
 from dpmcmc.model.statistics import Statistics
 from dpmcmc.private import PLAIN, Chains, FullData, Grid, Records, Tape
-from dpmcmc.private import steps as steps_module
+from dpmcmc.private import moves as steps_module
 from dpmcmc.proposals import RandomWalk
 
 COUNT = 1021  # a prime, so that no other axis has its length

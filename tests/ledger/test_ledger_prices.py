@@ -19,9 +19,9 @@ from dpmcmc.accounting import (
     MinibatchBit,
     certify_epsilon,
 )
-from dpmcmc.accounting.barker import bounded_range_rho
+from dpmcmc.accounting.barker_bit import bounded_range_rho
 from dpmcmc.accounting.curves import ZcdpCurve
-from dpmcmc.accounting.minibatch import drawn_profile
+from dpmcmc.accounting.minibatch_bit import drawn_profile
 from dpmcmc.accounting.profiles import Profile
 from dpmcmc.ledger import LedgerError, tally_of
 from dpmcmc.ledger.capacity import Capacity, settle

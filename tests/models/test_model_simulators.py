@@ -98,12 +98,9 @@ def test_poisson_regression() -> None:
     assert_counts(draws, stats.poisson(rate), stats.poisson(1.03 * rate))
 
 
-@pytest.mark.parametrize("concentration", [None, 1.5])
-def test_negative_binomial_regression(concentration: float | None) -> None:
-    model = models.negative_binomial_regression(
-        2, norm=1.0, most=1000, concentration=concentration
-    )
-    theta = THETA if concentration else {**THETA, "log_concentration": np.log(1.5)}
+def test_negative_binomial_regression() -> None:
+    model = models.negative_binomial_regression(2, norm=1.0, most=1000)
+    theta = {**THETA, "log_concentration": np.log(1.5)}
     draws = simulate(model, theta, {"x": X, "y": 0.0})["y"]
     law, wrong = (stats.nbinom(phi, phi / (phi + np.exp(ETA))) for phi in (1.5, 1.65))
     assert_counts(draws, law, wrong)
@@ -149,7 +146,17 @@ def test_a_rate_far_above_the_clamp_is_clamped() -> None:
     assert set(simulate(model, theta, {"x": X, "y": 0.0}, 50)["y"]) == {7.0}
 
 
-@pytest.mark.parametrize("make", EACH.values(), ids=EACH)
+QUICK = ("bernoulli", "linear", "poisson", "two components")
+"""One model of each kind of record; the slow tests try the others."""
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(make, id=name, marks=[] if name in QUICK else [pytest.mark.slow])
+        for name, make in EACH.items()
+    ],
+)
 def test_simulated_records_are_prepared_ones_with_the_covariates_given(
     make: Make,
 ) -> None:

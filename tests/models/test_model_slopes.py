@@ -99,7 +99,17 @@ def test_no_two_points_differ_by_more(make: Make) -> None:
         check()
 
 
-@pytest.mark.parametrize("make", CASES)
+TIGHT = ("bernoulli", "linear", "poisson")
+"""Models whose bound is shown to be tight by each run; the slow tests try the rest."""
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(make, id=name, marks=[] if name in TIGHT else [pytest.mark.slow])
+        for name, make in BOUNDED.items()
+    ],
+)
 def test_the_bound_is_within_a_factor_of_two(make: Make) -> None:
     """Some record has at some point a slope of at least half the bound."""
     with jax.enable_x64(True):

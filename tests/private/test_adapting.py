@@ -9,7 +9,7 @@ import pytest
 from programs import Source, trace_sources
 
 from dpmcmc.model.model import Model
-from dpmcmc.private import Chains, FullData, Grid, Records, Tape, steps
+from dpmcmc.private import Chains, FullData, Grid, Records, Tape, moves
 from dpmcmc.proposals import Adaptive, RandomWalk
 
 COUNT = 1021  # a prime, so that no other axis has its length
@@ -42,7 +42,7 @@ def sources_of_chunk():
             running._inputs(0, 4),
         )
         program, shape = jax.make_jaxpr(
-            lambda *given: steps.advance(model, running._test, "float64", *given, 4),
+            lambda *given: moves.advance(model, running._test, "float64", *given, 4),
             return_shape=True,
         )(*arguments)
     resident, state, kernel, inputs = jax.tree.map(lambda _: Source.PUBLIC, arguments)
@@ -66,7 +66,7 @@ def test_a_whole_chunk_releases_nothing_but_what_bits_tell():
 
 def test_a_kernel_that_learns_more_is_found(monkeypatch):
     """Were it handed the sums of log-likelihoods, its moves would tell of them."""
-    step = steps._step
+    step = moves._step
     seen = []
 
     def keeps(*given):
@@ -78,11 +78,11 @@ def test_a_kernel_that_learns_more_is_found(monkeypatch):
         sums = seen.pop().astype(jnp.float64)
         return jax.tree.map(lambda leaf: leaf + jnp.sum(sums) * 1e-9, kernel)
 
-    monkeypatch.setattr(steps, "_step", keeps)
-    monkeypatch.setattr(steps, "_adapted", learns)
-    steps.advance.clear_cache()
+    monkeypatch.setattr(moves, "_step", keeps)
+    monkeypatch.setattr(moves, "_adapted", learns)
+    moves.advance.clear_cache()
     try:
         with pytest.raises(AssertionError, match="sums are added as float64"):
             sources_of_chunk()
     finally:
-        steps.advance.clear_cache()
+        moves.advance.clear_cache()

@@ -29,7 +29,7 @@ from dpmcmc.private import (
     each_record,
     minibatch,
 )
-from dpmcmc.private import steps as steps_module
+from dpmcmc.private import moves as steps_module
 from dpmcmc.proposals import RandomWalk
 
 PACKAGE = Path(dpmcmc.__file__).parent

@@ -19,7 +19,7 @@ from small_chains import make, simulate
 from dpmcmc.model.model import Model
 from dpmcmc.private import Released, Tape
 from dpmcmc.private import chains as chains_module
-from dpmcmc.private import steps as steps_module
+from dpmcmc.private import moves as steps_module
 from dpmcmc.proposals import RandomWalk
 
 # The same chain in any layout
@@ -34,8 +34,7 @@ def digests():
     }
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("chunk", [1, 7])
+@pytest.mark.parametrize(("chunk", "dtype"), [(1, "float64"), (7, "float32")])
 def test_chunks_do_not_change_the_chain(digests, chunk, dtype):
     """Points and bits of 1000 steps are the same to the last bit."""
     assert layout.digest_of(f"1:{chunk}:{dtype}:4099") == digests[f"{dtype}:4099"]

@@ -188,7 +188,7 @@ def sentence(method: Any) -> str:
 
 def test_a_sentence_names_clip_batch_and_variance() -> None:
     assert "±0.25" in sentence(Barker(clip=0.25, proposal=WALK))
-    assert "C = 1.5" in sentence(GaussianBarker(clip=0.25, proposal=WALK, variance=1.5))
+    assert "C = 2.5" in sentence(GaussianBarker(clip=0.25, proposal=WALK, variance=2.5))
     batch = MinibatchBarker(batch=100, tempering=250, proposal=WALK)
     assert "100 records drawn without replacement" in sentence(batch)
     assert "±0.04" in sentence(batch)  # √100 / 250
@@ -213,13 +213,21 @@ WHOLE = dpmcmc.Model(
     ids=lambda clipping: type(clipping).__name__,
 )
 def test_another_clipping_costs_the_same_and_is_named(clipping: Any) -> None:
-    records = {"y": np.zeros(50)}
+    problem = make_problem(
+        WHOLE, {"y": Counted(50)}, start=None, precision=None, devices=None
+    )
     plain, other = (
-        private(WHOLE, records, steps=6, clipping=one)
+        plan_run(
+            problem,
+            Barker(clip=0.1, proposal=WALK, clipping=one),
+            epsilon=None,
+            delta=1e-5,
+            steps=6,
+        ).statement({})
         for one in (PlainClipping(), clipping)
     )
-    assert plain.statement.epsilon == other.statement.epsilon
-    (before,), (after,) = plain.statement.stages, other.statement.stages
+    assert plain.epsilon == other.epsilon
+    (before,), (after,) = plain.stages, other.stages
     assert after.sentence.startswith(before.sentence.rstrip("."))
     assert clipping.describe() in after.sentence
 

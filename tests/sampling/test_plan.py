@@ -118,7 +118,7 @@ def test_a_split_uses_the_budget(
     epsilon: float, decisions: int, fraction: float
 ) -> None:
     request = Request(epsilon, 1e-5)
-    release, clip = split_budget(request, 1000, decisions, fraction)
+    (release,), clip = split_budget(request, 1000, decisions, fraction)
     events: dict[Any, int] = {GaussianRelease(release): 1}
     if decisions:
         events[BarkerBit(clip, 1000)] = decisions

@@ -25,5 +25,7 @@ def test_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
     model = names["model"]
     assert isinstance(model, Model)
     counts = np.random.default_rng(2).poisson(2.0, size=5000).astype(float)
-    found = dpmcmc.sample_not_private(model, counts, seed=1, progress=False)
+    found = dpmcmc.sample_not_private(
+        model, counts, steps=400, chains=2, seed=1, progress=False
+    )
     assert np.exp(found.draws["log_rate"]).mean() == pytest.approx(2.0, abs=0.1)

@@ -34,8 +34,6 @@ METHODS: dict[str, Any] = {
     "barker": dpmcmc.Barker(),
     "gaussian": dpmcmc.GaussianBarker(),
     "minibatch": dpmcmc.MinibatchBarker(batch=1000),
-    "with replacement": dpmcmc.MinibatchBarker(batch=1000, replacement=True),
-    "whole batch": dpmcmc.MinibatchBarker(batch=N),
 }
 
 
@@ -77,19 +75,19 @@ def closed_form(tempered: float) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize(
-    ("name", "tempered"), [("barker", 1000), *((name, 100) for name in METHODS)]
+    ("name", "tempered"), [("barker", 1000), ("gaussian", 100), ("minibatch", 100)]
 )
 def test_draws_match_the_tempered_posterior(name: str, tempered: int) -> None:
     mean, sd = closed_form(tempered)
-    few = name in {"barker", "gaussian", "whole batch"}
+    few = name != "minibatch"
     # Short moves for a batch, whose clip √b/N₀ must touch few ratios.
     walk = dpmcmc.RandomWalk(2.4 * sd if few else _short(tempered))
     posterior = dpmcmc.sample_not_private(
         NORMAL,
         RECORDS,
-        steps=2500 if few else 10_000,
+        steps=2500 if few else 5000,
         warmup=200,
-        chains=16 if few else 8,
+        chains=16,
         method=replace(METHODS[name], tempering=tempered, proposal=walk),
         seed=3,
         progress=False,

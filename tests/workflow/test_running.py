@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from small_jobs import (
-    METHODS,
     RECORDS,
     STEPS,
     DeclinedError,
@@ -67,10 +66,9 @@ def test_the_ledger_was_charged_for_every_chunk_and_closed(outcome: Outcome) -> 
     assert outcome.standing.reserved == 0
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_every_method_without_a_ledger(folder: Path, method: str) -> None:
+def test_a_job_without_a_ledger(folder: Path) -> None:
     asked: list[Question] = []
-    job = without_ledger(folder, method=method, bounds={"x": (-5.0, 5.0)})
+    job = without_ledger(folder, method="barker", bounds={"x": (-5.0, 5.0)})
     outcome = run(job, folder / "run", ask=asked.append, progress=False)
     assert outcome.standing is None
     assert (asked[0].standing, asked[0].fraction) == (None, None)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every step costs: events say what was released, accountants what it costs."""
 
-from dpmcmc.accounting.barker import BarkerBit
+from dpmcmc.accounting.barker_bit import BarkerBit
 from dpmcmc.accounting.batch_gaussian import GaussianBatchSum
 from dpmcmc.accounting.certify import (
     Certificate,
@@ -10,7 +10,7 @@ from dpmcmc.accounting.certify import (
     certify_epsilon,
     zcdp_cost,
 )
-from dpmcmc.accounting.gaussian_barker import GaussianBarkerBit
+from dpmcmc.accounting.gaussian_barker_bit import GaussianBarkerBit
 from dpmcmc.accounting.gaussian_release import GaussianRelease
 from dpmcmc.accounting.inversions import (
     largest,
@@ -18,7 +18,7 @@ from dpmcmc.accounting.inversions import (
     least_noise,
     most_steps,
 )
-from dpmcmc.accounting.minibatch import MinibatchBit
+from dpmcmc.accounting.minibatch_bit import MinibatchBit
 from dpmcmc.accounting.registry import Event, UnsupportedEventError
 
 __all__ = [

@@ -3,7 +3,7 @@
 """The accountants, in the order in which tables show them."""
 
 from dpmcmc.accounting.curves import GaussianCurve, ZcdpCurve
-from dpmcmc.accounting.losses import Part, compose
+from dpmcmc.accounting.losses import LossPart, compose
 from dpmcmc.accounting.registry import Accountant
 from dpmcmc.accounting.renyi import Divergence, improved, mironov, summed
 
@@ -32,6 +32,6 @@ ZCDP: Accountant[float] = Accountant(
     "zCDP", "concentrated privacy, in closed form", ZcdpCurve.of_parts
 )
 
-BLOCKS: Accountant[list[Part]] = Accountant(
+BLOCKS: Accountant[list[LossPart]] = Accountant(
     "blocks", "the best attack on blocks of decisions, composed", compose
 )

@@ -10,10 +10,10 @@ import numpy as np
 
 from dpmcmc import errors
 from dpmcmc.accounting.accountants import BLOCKS, GAUSSIAN, ZCDP
-from dpmcmc.accounting.blocks import require_narrow
 from dpmcmc.accounting.curves import Array, gaussian_profile
+from dpmcmc.accounting.decision_blocks import require_narrow
 from dpmcmc.accounting.gaussian_release import GaussianRelease, gaussian_reach
-from dpmcmc.accounting.losses import Part
+from dpmcmc.accounting.losses import LossPart
 from dpmcmc.accounting.registry import Event, NotApplicableError
 
 __all__ = ["GaussianBatchSum", "batch_sum_deltas", "batch_sum_part", "require_batch"]
@@ -92,13 +92,13 @@ def _over_all(event: GaussianBatchSum) -> GaussianRelease:
 
 
 @BLOCKS.rule(GaussianBatchSum)
-def _parts(event: GaussianBatchSum, count: int) -> list[Part]:
+def _parts(event: GaussianBatchSum, count: int) -> list[LossPart]:
     if event.batch == event.records:
         return BLOCKS.piece(_over_all(event), count)
     return [batch_sum_part(event, count)]
 
 
-def batch_sum_part(event: GaussianBatchSum, count: int = 1) -> Part:
+def batch_sum_part(event: GaussianBatchSum, count: int = 1) -> LossPart:
     """Return the losses of releases from drawn batches, on lattices that suit them."""
     mu, drawn = event.mu, event.batch / event.records
     require_narrow(mu)
@@ -107,7 +107,7 @@ def batch_sum_part(event: GaussianBatchSum, count: int = 1) -> Part:
     spread = min(math.log1p(drawn * math.sqrt(math.expm1(min(mu**2, 50.0)))), mu)
     step = max(spread / _CELLS, reach / _MOST_POINTS)
     deltas = functools.partial(batch_sum_deltas, drawn, mu, reach)
-    return Part(deltas, step, reach, count)
+    return LossPart(deltas, step, reach, count)
 
 
 def batch_sum_deltas(drawn: float, mu: float, reach: float, step: float) -> Array:

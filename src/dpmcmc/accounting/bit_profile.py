@@ -15,7 +15,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmcmc.accounting.mixture import Mixture
+from dpmcmc.accounting.noise_mixture import NoiseMixture
 from dpmcmc.accounting.profiles import Profile
 from dpmcmc.accounting.registry import NotApplicableError
 
@@ -57,7 +57,7 @@ class BitGrid:
 
     def __init__(
         self,
-        mixture: Mixture,
+        mixture: NoiseMixture,
         least: float,
         most: float,
         shift: float,
@@ -141,7 +141,7 @@ class _Bends:
     """Bounds on the curvature inside cells, as fixed + (e^ε − 1) growing."""
 
     def __init__(
-        self, mixture: Mixture, m: Array, shift: float, dv: float, de: float
+        self, mixture: NoiseMixture, m: Array, shift: float, dv: float, de: float
     ) -> None:
         self._mixture = mixture
         self._low, self._high = m[:-1], m[1:]

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from dpmcmc.accounting.accountants import BLOCKS, GAUSSIAN, ZCDP
-from dpmcmc.accounting.blocks import require_narrow
 from dpmcmc.accounting.curves import Array, gaussian_profile
-from dpmcmc.accounting.losses import Part
+from dpmcmc.accounting.decision_blocks import require_narrow
+from dpmcmc.accounting.losses import LossPart
 from dpmcmc.accounting.registry import FOREIGN, Event
 from dpmcmc.errors import require_positive
 
@@ -67,7 +67,7 @@ def _rho(event: GaussianRelease, count: int) -> float:
 
 
 @BLOCKS.rule(GaussianRelease)
-def _parts(event: GaussianRelease, count: int) -> list[Part]:
+def _parts(event: GaussianRelease, count: int) -> list[LossPart]:
     # Releases with normal noise compose to one.
     mu = event.mu * math.sqrt(count) * (1 + 2.0**-50)
     require_narrow(mu)
@@ -77,7 +77,7 @@ def _parts(event: GaussianRelease, count: int) -> list[Part]:
         points = math.ceil(reach / step) + 1
         return gaussian_profile(mu, step * np.arange(points, dtype=np.float64))
 
-    return [Part(deltas, mu / _CELLS, reach)]
+    return [LossPart(deltas, mu / _CELLS, reach)]
 
 
 def gaussian_reach(mu: float) -> float:

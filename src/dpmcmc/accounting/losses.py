@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dpmcmc.accounting.curves import smallest_epsilon
 from dpmcmc.accounting.registry import NotApplicableError
 
-__all__ = ["LossCurve", "Part", "compose", "loss_masses", "resampled"]
+__all__ = ["LossCurve", "LossPart", "compose", "loss_masses", "resampled"]
 
 Array = NDArray[np.float64]
 
@@ -33,7 +33,7 @@ _LARGEST_ERROR = 50.0
 
 
 @dataclass(frozen=True)
-class Part:
+class LossPart:
     """A release, repeated, with upper bounds on its profile on any lattice.
 
     Attributes
@@ -130,7 +130,7 @@ def loss_masses(deltas: Array, step: float) -> Array:
     return np.concatenate([below[::-1], [middle], above])
 
 
-def compose(pieces: Sequence[Sequence[Part]]) -> LossCurve:
+def compose(pieces: Sequence[Sequence[LossPart]]) -> LossCurve:
     """Compose all parts of all stages.
 
     Guarantee
@@ -171,7 +171,7 @@ def compose(pieces: Sequence[Sequence[Part]]) -> LossCurve:
 class _Total:
     """A sum of independent losses, and the tilt at which it is convolved."""
 
-    def __init__(self, parts: Sequence[Part], step: float) -> None:
+    def __init__(self, parts: Sequence[LossPart], step: float) -> None:
         self._step = step
         self._terms = []
         mean = variance = log_finite = 0.0

@@ -13,8 +13,8 @@ import numpy as np
 from dpmcmc.adapters.arguments import bind
 from dpmcmc.adapters.densities import Densities
 from dpmcmc.adapters.layout import lay_out
-from dpmcmc.adapters.responses import responses_of
 from dpmcmc.adapters.sites import Site, require_traceable
+from dpmcmc.adapters.stated_responses import responses_of
 from dpmcmc.adapters.synthetic import require_separate_records
 from dpmcmc.errors import InputError, require_count
 from dpmcmc.model.coords import Coords, Dims

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 
 from dpmcmc.cli.common import Code
 from dpmcmc.cli.completion import add as add_completion
-from dpmcmc.cli.demo import add as add_demo
-from dpmcmc.cli.ledger import add as add_ledger
-from dpmcmc.cli.plan import add as add_plan
-from dpmcmc.cli.rehearse import add as add_rehearse
-from dpmcmc.cli.report import add as add_report
-from dpmcmc.cli.sample import add as add_sample
+from dpmcmc.cli.demo_command import add as add_demo
+from dpmcmc.cli.ledger_command import add as add_ledger
+from dpmcmc.cli.plan_command import add as add_plan
+from dpmcmc.cli.rehearse_command import add as add_rehearse
+from dpmcmc.cli.report_command import add as add_report
+from dpmcmc.cli.sample_command import add as add_sample
 from dpmcmc.errors import InputError
 
 __all__ = ["main", "parser"]

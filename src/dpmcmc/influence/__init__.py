@@ -5,8 +5,8 @@
 Whatever it is, the boundary clips it, so that no privacy rests on this room.
 """
 
+from dpmcmc.influence.over_responses import Drawn, Listed
 from dpmcmc.influence.residual import Residual
-from dpmcmc.influence.responses import Drawn, Listed
 from dpmcmc.influence.shifted import Shifted
 from dpmcmc.influence.sufficient import SumAlone, Unexplained, unit_statistics
 from dpmcmc.influence.unbiased import Centred, Restored, Shrunk

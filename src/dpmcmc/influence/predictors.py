@@ -20,7 +20,7 @@ from jax.extend.core import Literal
 
 from dpmcmc.model.tracing import as_float
 
-__all__ = ["Place", "Predictors", "find_predictors"]
+__all__ = ["PredictorPlace", "Predictors", "find_predictors"]
 
 _OF_ALL = frozenset({"add", "sub", "add_any", "concatenate", "pad"})
 """Operations that are affine in all their operands together."""
@@ -54,7 +54,7 @@ _PUBLIC = _Kind(frozenset(), is_affine=True, of_record=False)
 _RECORD = _Kind(frozenset(), is_affine=True, of_record=True)
 
 
-class Place(NamedTuple):
+class PredictorPlace(NamedTuple):
     """An array of a program where it is cut."""
 
     shape: tuple[int, ...]
@@ -81,7 +81,7 @@ class Predictors:
         Makes the log-likelihood of predictors and a record.
     """
 
-    places: tuple[Place, ...]
+    places: tuple[PredictorPlace, ...]
     at: Callable[[Any, Any], tuple[jax.Array, ...]]
     log_likelihood: Callable[[Any, Any], jax.Array]
 
@@ -136,7 +136,7 @@ class _Narrowest:
     """Follows a program on kinds of numbers, and finds where to cut it."""
 
     def __init__(self, leaves: int, program: Any) -> None:
-        self._leaves, self._of = leaves, dict[int, Place]()
+        self._leaves, self._of = leaves, dict[int, PredictorPlace]()
         inputs = [
             self._leaf(place, variable.aval)
             for place, variable in enumerate(program.invars[:leaves])
@@ -148,7 +148,7 @@ class _Narrowest:
         self._ends = end.through
 
     @property
-    def places(self) -> dict[int, Place]:
+    def places(self) -> dict[int, PredictorPlace]:
         """Where to cut, and what is there; the leaves of θ if nothing is narrower."""
         cut = {place: self._of[place] for place in sorted(self._ends)}
         whole = {place: self._of[place] for place in range(self._leaves)}
@@ -165,7 +165,7 @@ class _Narrowest:
         through = frozenset[int]().union(*(kind.through for kind in inputs))
         kinds = []
         for place, variable in zip(places, equation.outvars, strict=True):
-            here = Place(variable.aval.shape, of_record)
+            here = PredictorPlace(variable.aval.shape, of_record)
             if is_affine and here.size < self._width(through):
                 self._of[place] = here
                 kinds.append(_Kind(frozenset({place}), is_affine, of_record))
@@ -174,7 +174,7 @@ class _Narrowest:
         return kinds
 
     def _leaf(self, place: int, aval: Any) -> _Kind:
-        self._of[place] = Place(aval.shape, False)
+        self._of[place] = PredictorPlace(aval.shape, False)
         return _Kind(frozenset({place}), is_affine=True, of_record=False)
 
     def _width(self, places: Any) -> int:

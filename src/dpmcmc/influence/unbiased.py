@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from dpmcmc.influence.responses import Drawn, Listed, mean_over
+from dpmcmc.influence.over_responses import Drawn, Listed, mean_over
 from dpmcmc.model.model import Model
 from dpmcmc.model.tracing import as_float
 from dpmcmc.private import PLAIN, Influence

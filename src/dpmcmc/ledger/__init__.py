@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A ledger of budgets: what may be released from a data set, and what was."""
 
-from dpmcmc.ledger.errors import LedgerError, OverBudgetError
 from dpmcmc.ledger.ledger import Ledger, Reservation
 from dpmcmc.ledger.overview import Overview, RunView
+from dpmcmc.ledger.refusals import LedgerError, OverBudgetError
 from dpmcmc.ledger.tally import Tally, tally_of
-from dpmcmc.ledger.verify import Verdict
+from dpmcmc.ledger.verify import Verification
 
 __all__ = [
     "Ledger",
@@ -16,6 +16,6 @@ __all__ = [
     "Reservation",
     "RunView",
     "Tally",
-    "Verdict",
+    "Verification",
     "tally_of",
 ]

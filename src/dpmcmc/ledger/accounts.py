@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from dpmcmc.ledger.capacity import NOTHING, Capacity, Cost
-from dpmcmc.ledger.errors import LedgerError
 from dpmcmc.ledger.prices import Prices
+from dpmcmc.ledger.refusals import LedgerError
 from dpmcmc.ledger.tally import Tally
 
 __all__ = ["Account", "Books", "Run"]

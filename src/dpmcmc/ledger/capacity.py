@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from dpmcmc import errors
-from dpmcmc.ledger.errors import LedgerError
+from dpmcmc.ledger.refusals import LedgerError
 
 __all__ = ["NOTHING", "Capacity", "Cost", "settle"]
 

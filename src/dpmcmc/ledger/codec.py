@@ -12,7 +12,7 @@ from dpmcmc import accounting
 from dpmcmc.accounting import Event
 from dpmcmc.accounting.registry import flatten
 from dpmcmc.errors import InputError
-from dpmcmc.ledger.errors import LedgerError
+from dpmcmc.ledger.refusals import LedgerError
 
 __all__ = ["JSON", "Events", "canonical", "decode", "encode"]
 

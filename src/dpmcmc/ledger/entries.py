@@ -8,7 +8,7 @@ from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime
 
 from dpmcmc.ledger.codec import JSON, canonical
-from dpmcmc.ledger.errors import LedgerError
+from dpmcmc.ledger.refusals import LedgerError
 
 __all__ = ["FIRST", "FORMAT", "Entry", "Head", "sealed", "time_text"]
 

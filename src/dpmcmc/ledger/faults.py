@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from dpmcmc.ledger.errors import LedgerError
+from dpmcmc.ledger.refusals import LedgerError
 
 __all__ = ["explained"]
 

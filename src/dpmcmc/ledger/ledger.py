@@ -14,14 +14,14 @@ from dpmcmc.ledger.accounts import Account, Books
 from dpmcmc.ledger.capacity import settle
 from dpmcmc.ledger.codec import JSON, Events, decode, encode
 from dpmcmc.ledger.entries import FIRST, Entry, Head, sealed, time_text
-from dpmcmc.ledger.errors import LedgerError
 from dpmcmc.ledger.overview import Overview, overview_of
 from dpmcmc.ledger.prices import prices_for
+from dpmcmc.ledger.refusals import LedgerError
 from dpmcmc.ledger.room import require_alone
 from dpmcmc.ledger.rules import apply, prices_text
 from dpmcmc.ledger.tally import tally_of
 from dpmcmc.ledger.texts import analyst_or_user, one_line, rounded
-from dpmcmc.ledger.verify import Verdict, follow, verdict_of
+from dpmcmc.ledger.verify import Verification, follow, verdict_of
 
 if TYPE_CHECKING:
     from dpmcmc.ledger.store import Rows, Store
@@ -202,7 +202,7 @@ class Ledger:
         mine = (e for e in self.entries() if e.run == run and e.kind == "charge")
         return tuple((e.values["part"], decode(e.values["events"])) for e in mine)
 
-    def verify(self, expected_head: str | None = None) -> Verdict:
+    def verify(self, expected_head: str | None = None) -> Verification:
         """Check every entry, hash and sum again, and a head of an earlier time."""
         with self._store.reading() as rows:
             damage, head, found = rows.damage(), rows.head(), rows.after(0)

@@ -17,8 +17,8 @@ from dpmcmc.accounting import (
 )
 from dpmcmc.accounting.accountants import SHARPENED, ZCDP
 from dpmcmc.accounting.batch_gaussian import batch_sum_part
-from dpmcmc.accounting.gaussian_barker import full_data_profile
-from dpmcmc.accounting.minibatch import drawn_profile
+from dpmcmc.accounting.gaussian_barker_bit import full_data_profile
+from dpmcmc.accounting.minibatch_bit import drawn_profile
 from dpmcmc.accounting.profiles import Profile
 from dpmcmc.accounting.registry import (
     NotApplicableError,
@@ -28,7 +28,7 @@ from dpmcmc.accounting.registry import (
 from dpmcmc.accounting.renyi import Divergence, subsampled
 from dpmcmc.ledger.capacity import Capacity, Cost
 from dpmcmc.ledger.divergences import bit_divergence, lattice_divergence
-from dpmcmc.ledger.errors import LedgerError
+from dpmcmc.ledger.refusals import LedgerError
 from dpmcmc.ledger.tally import Tally
 
 __all__ = ["Prices", "cost_of", "offers", "prices_for"]
@@ -96,7 +96,7 @@ def offers(event: Event, capacity: Capacity) -> tuple[Cost, ...]:
     return found
 
 
-class Bound(NamedTuple):
+class PriceBound(NamedTuple):
     """A valid bound on what one event costs, before finite arithmetic.
 
     Attributes
@@ -114,7 +114,7 @@ def _above(divergence: float) -> Fraction:
     return Fraction(math.nextafter(divergence * _UPWARD, math.inf))
 
 
-def _bounds(event: Event, order: int) -> Iterable[Bound]:
+def _bounds(event: Event, order: int) -> Iterable[PriceBound]:
     for bounds in (_concentrated, _sharpened, *_OTHERS.get(type(event), ())):
         try:
             yield from bounds(event, order)
@@ -122,40 +122,40 @@ def _bounds(event: Event, order: int) -> Iterable[Bound]:
             continue
 
 
-def _concentrated(event: Event, order: int) -> Iterable[Bound]:
+def _concentrated(event: Event, order: int) -> Iterable[PriceBound]:
     if ZCDP.supports({event: 1}):
-        yield Bound(order * ZCDP.piece(event, 1))
+        yield PriceBound(order * ZCDP.piece(event, 1))
 
 
-def _sharpened(event: Event, order: int) -> Iterable[Bound]:
+def _sharpened(event: Event, order: int) -> Iterable[PriceBound]:
     if order <= _MOST_TERMS and SHARPENED.supports({event: 1}):
         divergence = SHARPENED.piece(event, 1)
         if order <= divergence.largest:
-            yield Bound(divergence.at(order))
+            yield PriceBound(divergence.at(order))
 
 
-def _bounded(bit: BarkerBit, order: int) -> Iterable[Bound]:
+def _bounded(bit: BarkerBit, order: int) -> Iterable[PriceBound]:
     # The loss itself is never more than the range of the log odds.
-    yield Bound(min(order * ZCDP.piece(bit, 1), bit.log_odds_range))
+    yield PriceBound(min(order * ZCDP.piece(bit, 1), bit.log_odds_range))
 
 
-def _profiled(profile: Profile, order: int) -> Iterable[Bound]:
-    yield Bound(*bit_divergence(profile, order))
+def _profiled(profile: Profile, order: int) -> Iterable[PriceBound]:
+    yield PriceBound(*bit_divergence(profile, order))
 
 
-def _batch_sum(event: GaussianBatchSum, order: int) -> Iterable[Bound]:
+def _batch_sum(event: GaussianBatchSum, order: int) -> Iterable[PriceBound]:
     part = batch_sum_part(event)
     deltas = part.deltas(part.step) * (1 + part.error)
-    yield Bound(*lattice_divergence(deltas, part.step, order))
+    yield PriceBound(*lattice_divergence(deltas, part.step, order))
 
 
-def _batch_sum_by_orders(event: GaussianBatchSum, order: int) -> Iterable[Bound]:
+def _batch_sum_by_orders(event: GaussianBatchSum, order: int) -> Iterable[PriceBound]:
     if order <= _MOST_TERMS:
         given_batch = Divergence(lambda each: each * event.mu**2 / 2 * _UPWARD)
-        yield Bound(subsampled(given_batch, event.batch, event.records).at(order))
+        yield PriceBound(subsampled(given_batch, event.batch, event.records).at(order))
 
 
-_OTHERS: dict[type[Event], tuple[Callable[[Any, int], Iterable[Bound]], ...]] = {
+_OTHERS: dict[type[Event], tuple[Callable[[Any, int], Iterable[PriceBound]], ...]] = {
     BarkerBit: (_bounded,),
     GaussianBarkerBit: (lambda bit, order: _profiled(full_data_profile(bit), order),),
     GaussianBatchSum: (_batch_sum, _batch_sum_by_orders),

@@ -9,8 +9,8 @@ from fractions import Fraction
 from dpmcmc.accounting import certify_delta, certify_epsilon
 from dpmcmc.ledger.accounts import Account, Run
 from dpmcmc.ledger.codec import Events
-from dpmcmc.ledger.errors import LedgerError, OverBudgetError
 from dpmcmc.ledger.prices import cost_of
+from dpmcmc.ledger.refusals import LedgerError, OverBudgetError
 from dpmcmc.ledger.tally import Tally
 from dpmcmc.ledger.texts import percent, rounded
 

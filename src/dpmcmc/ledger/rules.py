@@ -16,8 +16,8 @@ from dpmcmc.ledger.accounts import Account, Books, Run
 from dpmcmc.ledger.capacity import Capacity, Cost
 from dpmcmc.ledger.codec import decode, encode
 from dpmcmc.ledger.entries import Entry
-from dpmcmc.ledger.errors import LedgerError
 from dpmcmc.ledger.prices import Prices, cost_of
+from dpmcmc.ledger.refusals import LedgerError
 from dpmcmc.ledger.room import require_room
 from dpmcmc.ledger.tally import tally_of
 

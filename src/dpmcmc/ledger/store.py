@@ -14,9 +14,9 @@ import sqlalchemy as sql
 from sqlalchemy.engine import URL, Connection, Engine
 
 from dpmcmc.ledger.entries import FIRST, FORMAT, Entry, Head
-from dpmcmc.ledger.errors import LedgerError
 from dpmcmc.ledger.faults import explained
 from dpmcmc.ledger.locking import locked, on_disk_at_commit, retry_while_locked
+from dpmcmc.ledger.refusals import LedgerError
 
 __all__ = ["Rows", "Store", "without_password"]
 

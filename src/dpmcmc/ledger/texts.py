@@ -6,7 +6,7 @@ import getpass
 import math
 from fractions import Fraction
 
-from dpmcmc.ledger.errors import LedgerError
+from dpmcmc.ledger.refusals import LedgerError
 
 __all__ = ["analyst_or_user", "one_line", "percent", "rounded"]
 

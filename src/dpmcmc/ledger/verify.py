@@ -11,19 +11,19 @@ from dpmcmc.errors import InputError
 from dpmcmc.ledger.accounts import Account, Books
 from dpmcmc.ledger.codec import decode
 from dpmcmc.ledger.entries import FIRST, Entry, Head
-from dpmcmc.ledger.errors import LedgerError
 from dpmcmc.ledger.prices import offers
+from dpmcmc.ledger.refusals import LedgerError
 from dpmcmc.ledger.room import require_alone
 from dpmcmc.ledger.rules import apply, prices_of
 
-__all__ = ["Verdict", "follow", "verdict_of"]
+__all__ = ["Verification", "follow", "verdict_of"]
 
 _CLOSE = Fraction(1, 10**6)
 """Versions and machines may round prices differently by this part."""
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verification:
     """What verification found.
 
     Attributes
@@ -73,7 +73,7 @@ def follow(books: Books, head: Head, entries: Sequence[Entry], place: str) -> Bo
 
 def verdict_of(
     head: Head, entries: Sequence[Entry], damage: str, expected: str | None
-) -> Verdict:
+) -> Verification:
     """Judge all entries of a ledger."""
     problems = [f"The database file is damaged: {damage}."] if damage else []
     books, before = Books(), Head(0, FIRST)
@@ -98,7 +98,7 @@ def verdict_of(
             f"The expected head, {expected[:12]}…, is not in the ledger: what was "
             "written up to then was rewritten or removed."
         )
-    return Verdict(tuple(problems), _backwards(entries), before.hash, len(entries))
+    return Verification(tuple(problems), _backwards(entries), before.hash, len(entries))
 
 
 def _link(head: Head, entry: Entry) -> list[str]:

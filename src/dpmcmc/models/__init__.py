@@ -7,8 +7,8 @@ Each function returns a `dpmcmc.Model`, whose parts can be changed by
 of every Lipschitz bound, is in ``docs/models.md``.
 """
 
-from dpmcmc.models.columns import categorical, normal_mean, poisson
 from dpmcmc.models.counts import negative_binomial_regression, poisson_regression
+from dpmcmc.models.design_columns import categorical, normal_mean, poisson
 from dpmcmc.models.mixtures import mixture, two_component_mixture
 from dpmcmc.models.regression import linear_regression, logistic_regression
 from dpmcmc.models.single import bernoulli, normal

@@ -17,7 +17,7 @@ from dpmcmc.errors import InputError, require_positive
 __all__ = ["LogGamma", "LogitBeta", "LogitDirichlet", "Normal", "Prior", "log_weights"]
 
 
-class Part(Protocol):
+class PriorPart(Protocol):
     """The prior of one leaf of θ."""
 
     def log_density(self, value: jax.Array) -> jax.Array:
@@ -158,7 +158,7 @@ def log_weights(logits: jax.Array) -> jax.Array:
 class Prior:
     """The prior of θ: one part for each leaf."""
 
-    parts: Mapping[str, Part]
+    parts: Mapping[str, PriorPart]
 
     def log_density(self, theta: Any) -> jax.Array:
         """Return the log-density of θ, up to a constant."""

@@ -10,13 +10,13 @@ import jax.numpy as jnp
 from dpmcmc.errors import require_positive
 from dpmcmc.model.model import Model
 from dpmcmc.model.preparation import Clamp, Preparation
-from dpmcmc.models.priors import LogitBeta, Normal, Prior
-from dpmcmc.models.settings import Deviation, Range, preparation, require_range
-from dpmcmc.models.totals import (
+from dpmcmc.models.noisy_totals import (
     bernoulli_statistics,
     mean_and_sd_statistics,
     mean_statistics,
 )
+from dpmcmc.models.priors import LogitBeta, Normal, Prior
+from dpmcmc.models.settings import Deviation, Range, preparation, require_range
 
 __all__ = ["bernoulli", "normal"]
 

@@ -14,9 +14,9 @@ from dpmcmc.private.distributions import NormalMixture
 from dpmcmc.private.histograms import Bins, release_counts
 from dpmcmc.private.influence import PLAIN, Influence
 from dpmcmc.private.minibatch import Minibatch
+from dpmcmc.private.moves import Released, Test
 from dpmcmc.private.ratios import Grid
 from dpmcmc.private.records import Records
-from dpmcmc.private.steps import Released, Test
 from dpmcmc.private.sums import Measure, release_sum
 from dpmcmc.private.tape import Tape
 

@@ -20,16 +20,16 @@ from jax.sharding import NamedSharding, PartitionSpec, Sharding, SingleDeviceSha
 from dpmcmc.model.model import Model
 from dpmcmc.private.context import boundary_arithmetic
 from dpmcmc.private.distributions import Reader
-from dpmcmc.private.records import Opened, Records
-from dpmcmc.private.steps import (
+from dpmcmc.private.moves import (
     Inputs,
-    Kernel,
+    Mover,
     Released,
     State,
     Test,
     advance,
     initial_state,
 )
+from dpmcmc.private.records import Opened, Records
 from dpmcmc.private.tape import Stream, Tape
 
 __all__ = ["Chains"]
@@ -59,7 +59,7 @@ class Chains:
         self,
         model: Model,
         records: Records,
-        kernel: Kernel,
+        kernel: Mover,
         test: Test,
         tape: Tape,
         *,
@@ -133,7 +133,7 @@ class Chains:
                 return released
             return jax.tree.map(lambda leaf: leaf[:steps], released)
 
-    def _keep(self, state: State, kernel: Kernel) -> None:
+    def _keep(self, state: State, kernel: Mover) -> None:
         """Hold the state for the next chunk, in one place.
 
         The compiler puts what it returns where it likes; from another place, the
@@ -183,7 +183,7 @@ def _placement(resident: Opened | None, devices: list[jax.Device]) -> Sharding:
     return NamedSharding(resident.present.sharding.mesh, PartitionSpec())
 
 
-def _count_words(kernel: Kernel, theta: Any) -> int:
+def _count_words(kernel: Mover, theta: Any) -> int:
     """How many words one proposal reads, found by tracing it once."""
     found = []
 

@@ -5,7 +5,7 @@
 from dpmcmc.proposals.adaptive import Adaptive, best_acceptance, best_scale
 from dpmcmc.proposals.asymmetric import Independence, LogNormalWalk
 from dpmcmc.proposals.base import Kernel, Noise, Proposal, Proposed, reach_of
-from dpmcmc.proposals.blocks import Blocks
+from dpmcmc.proposals.block_moves import Blocks
 from dpmcmc.proposals.bounded import BoundedWalk
 from dpmcmc.proposals.custom import Custom
 from dpmcmc.proposals.discrete import BitFlips, CategoricalWalk, IntegerWalk, Swap

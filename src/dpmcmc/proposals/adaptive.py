@@ -47,7 +47,7 @@ def best_scale(dimension: int) -> float:
     return 2.46 / math.sqrt(dimension)
 
 
-class Released(Protocol):
+class ReleasedStep(Protocol):
     """What a step has released: points and bits, with a leading axis of chains."""
 
     @property
@@ -154,7 +154,7 @@ class AdaptiveKernel:
         move = self.factor @ noise.normals(flat.size)
         return Proposed(unravel(flat + move.astype(flat.dtype)), 0.0)
 
-    def adapt(self, released: Released) -> "AdaptiveKernel":
+    def adapt(self, released: ReleasedStep) -> "AdaptiveKernel":
         """Learn from one step of all chains, or stay as it is once learning is over."""
         points = jax.vmap(lambda point: ravel_pytree(point)[0])(released.theta)
         rate = jnp.mean(released.accepted, dtype=self.log_scale.dtype)

@@ -15,7 +15,7 @@ from dpmcmc.errors import InputError
 from dpmcmc.model.tracing import show_shapes
 from dpmcmc.proposals.base import Noise, Numbers, Proposed, Theta
 from dpmcmc.proposals.leaves import coordinates, leaf_name, require_real, widest_float
-from dpmcmc.proposals.scales import normal_factor, times
+from dpmcmc.proposals.step_scales import normal_factor, times
 
 __all__ = ["Independence", "IndependenceKernel", "LogNormalKernel", "LogNormalWalk"]
 

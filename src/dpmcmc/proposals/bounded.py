@@ -16,7 +16,7 @@ from dpmcmc.errors import InputError, require_positive
 from dpmcmc.model.tracing import show_shapes
 from dpmcmc.proposals.base import Noise, Numbers, Proposed, Theta
 from dpmcmc.proposals.leaves import coordinates, require_real, widest_float
-from dpmcmc.proposals.scales import require_precision
+from dpmcmc.proposals.step_scales import require_precision
 
 __all__ = ["BallKernel", "BoundedWalk", "BoxKernel"]
 

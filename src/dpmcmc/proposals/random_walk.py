@@ -11,7 +11,7 @@ from jax.flatten_util import ravel_pytree
 
 from dpmcmc.proposals.base import Noise, Proposed, Theta
 from dpmcmc.proposals.leaves import pick, require_real
-from dpmcmc.proposals.scales import (
+from dpmcmc.proposals.step_scales import (
     deviations,
     normal_factor,
     require_precision,

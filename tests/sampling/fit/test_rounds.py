@@ -15,7 +15,7 @@ from dpmcmc.sampling.fit.basis import Basis
 from dpmcmc.sampling.fit.fitted import Fitted, fitted_to
 from dpmcmc.sampling.fit.last import ask_last
 from dpmcmc.sampling.fit.place import Place, Setting
-from dpmcmc.sampling.fit.prior import Prior
+from dpmcmc.sampling.fit.prior import LogPrior
 from dpmcmc.sampling.fit.rounds import newton_rounds
 from dpmcmc.sampling.fit.scales import find_scales
 from dpmcmc.sampling.problem import make_problem
@@ -30,14 +30,14 @@ def unravel(flat: object) -> object:
 
 
 @cache
-def prior_of(size: int) -> Prior:
+def prior_of(size: int) -> LogPrior:
     model = Model(
         lambda theta, record: record * jnp.sum(theta),
         lambda theta: -0.5 * jnp.sum(theta**2) / PRIOR_SD**2,
         np.zeros(size),
     )
     records = np.zeros(3)
-    return Prior(
+    return LogPrior(
         make_problem(model, records, start=None, precision="float64", devices=None)
     )
 

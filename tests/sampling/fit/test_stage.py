@@ -20,7 +20,7 @@ from dpmcmc.sampling.checkpoint import MemoryCheckpoint
 from dpmcmc.sampling.fit import stage
 from dpmcmc.sampling.fit.asking import Ask
 from dpmcmc.sampling.fit.basis import basis_of
-from dpmcmc.sampling.fit.prior import Prior
+from dpmcmc.sampling.fit.prior import LogPrior
 from dpmcmc.sampling.fit.stage import Fit
 from dpmcmc.sampling.loop import run as run_plan
 from dpmcmc.sampling.plan import Plan
@@ -29,7 +29,7 @@ from dpmcmc.sampling.sample import plan_run
 from dpmcmc.sampling.stages import Charged, Context, Events, Part
 
 RECORDS = 2000
-PRIOR, BASIS = cache(Prior), cache(basis_of)
+PRIOR, BASIS = cache(LogPrior), cache(basis_of)
 
 
 @cache
@@ -64,7 +64,7 @@ def fit() -> Fit:
 @pytest.fixture(autouse=True)
 def compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The prior and the basis are the same in all runs of the stage."""
-    monkeypatch.setattr(stage, "Prior", PRIOR)
+    monkeypatch.setattr(stage, "LogPrior", PRIOR)
     monkeypatch.setattr(stage, "basis_of", BASIS)
 
 

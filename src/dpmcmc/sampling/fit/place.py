@@ -14,7 +14,7 @@ import numpy as np
 from dpmcmc.influence.derivatives import Frame
 from dpmcmc.sampling.fit.basis import Basis
 from dpmcmc.sampling.fit.geometry import whitening
-from dpmcmc.sampling.fit.prior import Prior
+from dpmcmc.sampling.fit.prior import LogPrior
 from dpmcmc.sampling.fit.questions import Public
 
 __all__ = ["Place", "Setting"]
@@ -29,7 +29,7 @@ class Setting:
     """What does not change from place to place: directions, prior, and N."""
 
     basis: Basis
-    prior: Prior
+    prior: LogPrior
     records: int
     tempering: float
 

@@ -17,14 +17,14 @@ from jax.flatten_util import ravel_pytree
 from dpmcmc.model.tracing import as_float, is_double
 from dpmcmc.sampling.problem import Problem
 
-__all__ = ["Prior"]
+__all__ = ["LogPrior"]
 
 _MOST_MOVES, _MOST_HALVINGS = 100, 40
 _CLOSE = 1e-9
 _FLATTEST = 1e-9
 
 
-class Prior:
+class LogPrior:
     """Value and derivatives of a log prior, by coordinates of θ.
 
     Where a derivative is not finite, the prior is taken as flat.

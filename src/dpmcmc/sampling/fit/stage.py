@@ -20,7 +20,7 @@ from dpmcmc.sampling.fit.fitted import Fitted, fitted_to
 from dpmcmc.sampling.fit.last import ask_last
 from dpmcmc.sampling.fit.misfit import ResidualBins, ResidualPublic, cut_by
 from dpmcmc.sampling.fit.place import Place, Setting
-from dpmcmc.sampling.fit.prior import Prior
+from dpmcmc.sampling.fit.prior import LogPrior
 from dpmcmc.sampling.fit.questions import Unravel
 from dpmcmc.sampling.fit.rounds import newton_rounds
 from dpmcmc.sampling.fit.scales import find_scales
@@ -197,7 +197,7 @@ class Fit:
     def _asking(self, problem: Problem) -> Asking[Fitted]:
         """The whole fit: scales, rounds, the last release, and a look at residuals."""
         setting = Setting(
-            basis_of(problem), Prior(problem), problem.size, self.tempering
+            basis_of(problem), LogPrior(problem), problem.size, self.tempering
         )
         start = problem.ravel(problem.initial)
         scales = yield from find_scales(

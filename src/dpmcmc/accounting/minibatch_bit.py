@@ -13,10 +13,15 @@ from dpmcmc import errors
 from dpmcmc.accounting.accountants import BLOCKS, PAPER, SHARPENED
 from dpmcmc.accounting.batch_gaussian import require_batch
 from dpmcmc.accounting.bit_profile import BitGrid, bit_profile
-from dpmcmc.accounting.blocks import Blocks, chain_parts, fineness, lens
 from dpmcmc.accounting.cache import cached_profile
-from dpmcmc.accounting.losses import Part
-from dpmcmc.accounting.mixture import (
+from dpmcmc.accounting.decision_blocks import (
+    DecisionBlocks,
+    chain_parts,
+    fineness,
+    lens,
+)
+from dpmcmc.accounting.losses import LossPart
+from dpmcmc.accounting.noise_mixture import (
     POSITIONS,
     VARIANCE,
     VARIANCE_ROUNDING,
@@ -191,12 +196,12 @@ def sharpened_minibatch(bit: MinibatchBit) -> Divergence:
 
 
 @BLOCKS.rule(MinibatchBit)
-def _parts(bit: MinibatchBit, count: int) -> list[Part]:
+def _parts(bit: MinibatchBit, count: int) -> list[LossPart]:
     return chain_parts(_blocks(bit, *fineness(count)), count)
 
 
 @functools.lru_cache(maxsize=16)
-def _blocks(bit: MinibatchBit, longest: int, cells: int) -> Blocks:
+def _blocks(bit: MinibatchBit, longest: int, cells: int) -> DecisionBlocks:
     return lens(drawn_profile(bit), longest, cells)
 
 

@@ -17,12 +17,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmcmc.accounting.losses import Part, resampled
+from dpmcmc.accounting.losses import LossPart, resampled
 from dpmcmc.accounting.profiles import Profile
 from dpmcmc.accounting.registry import NotApplicableError
 from dpmcmc.arithmetic import LOG_ODDS_LIMIT
 
-__all__ = ["Blocks", "both_sides", "chain_parts", "fineness", "lens", "require_narrow"]
+__all__ = [
+    "DecisionBlocks",
+    "both_sides",
+    "chain_parts",
+    "fineness",
+    "lens",
+    "require_narrow",
+]
 
 Array = NDArray[np.float64]
 
@@ -33,7 +40,7 @@ _MOST_POINTS = 6000
 
 
 @dataclass(frozen=True)
-class Blocks:
+class DecisionBlocks:
     """Profiles of blocks of bits on one lattice of losses.
 
     Attributes
@@ -72,7 +79,7 @@ def require_narrow(reach: float) -> None:
         )
 
 
-def chain_parts(blocks: Blocks, count: int) -> list[Part]:
+def chain_parts(blocks: DecisionBlocks, count: int) -> list[LossPart]:
     """Return the parts of a chain: the longest blocks, and one shorter.
 
     Guarantee
@@ -82,7 +89,7 @@ def chain_parts(blocks: Blocks, count: int) -> list[Part]:
     longest = len(blocks.values) - 1
     whole, rest = divmod(count, longest)
     return [
-        Part(
+        LossPart(
             functools.partial(resampled, blocks.values[length], blocks.step),
             blocks.step,
             (len(blocks.values[length]) - 1) * blocks.step,
@@ -106,7 +113,7 @@ def both_sides(values: Array, step: float, left: int, right: int) -> Array:
     return np.concatenate([known[left::-1], above])
 
 
-def lens(profile: Profile, longest: int, cells: int) -> Blocks:
+def lens(profile: Profile, longest: int, cells: int) -> DecisionBlocks:
     """Bound the best attack on 0, 1, …, ``longest`` bits with this profile.
 
     A bit is a pair of accept probabilities (p, p′). Its profile confines the pair to a
@@ -152,7 +159,7 @@ def lens(profile: Profile, longest: int, cells: int) -> Blocks:
                 value += weight * wide[left + shift :][: half + 1][::-1]
             best = np.maximum(best, value)
         values.append(best + _ROUNDING)
-    return Blocks(step, tuple(values), _ROUNDING)
+    return DecisionBlocks(step, tuple(values), _ROUNDING)
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,16 @@ from scipy import special
 from dpmcmc import errors
 from dpmcmc.accounting.accountants import BLOCKS, GAUSSIAN, PAPER, ZCDP
 from dpmcmc.accounting.bit_profile import BitGrid, bit_profile
-from dpmcmc.accounting.blocks import Blocks, chain_parts, fineness, lens, require_narrow
 from dpmcmc.accounting.cache import cached_profile
-from dpmcmc.accounting.losses import Part
-from dpmcmc.accounting.mixture import (
+from dpmcmc.accounting.decision_blocks import (
+    DecisionBlocks,
+    chain_parts,
+    fineness,
+    lens,
+    require_narrow,
+)
+from dpmcmc.accounting.losses import LossPart
+from dpmcmc.accounting.noise_mixture import (
     POSITIONS,
     VARIANCE,
     WEIGHTS,
@@ -103,12 +109,12 @@ def _mu(bit: GaussianBarkerBit, count: int) -> float:
 
 
 @BLOCKS.rule(GaussianBarkerBit)
-def _parts(bit: GaussianBarkerBit, count: int) -> list[Part]:
+def _parts(bit: GaussianBarkerBit, count: int) -> list[LossPart]:
     return chain_parts(_blocks(bit, *fineness(count)), count)
 
 
 @functools.lru_cache(maxsize=16)
-def _blocks(bit: GaussianBarkerBit, longest: int, cells: int) -> Blocks:
+def _blocks(bit: GaussianBarkerBit, longest: int, cells: int) -> DecisionBlocks:
     return lens(full_data_profile(bit), longest, cells)
 
 

@@ -22,7 +22,7 @@ __all__ = [
     "VARIANCE",
     "VARIANCE_ROUNDING",
     "WEIGHTS",
-    "Mixture",
+    "NoiseMixture",
     "checked_mixture",
     "gaussian_bit_distance",
 ]
@@ -55,7 +55,7 @@ _HERMITE = {
 
 
 @dataclass(frozen=True)
-class Mixture:
+class NoiseMixture:
     """V_cor: normal components, or atoms where a standard deviation is 0."""
 
     positions: tuple[float, ...]
@@ -102,7 +102,7 @@ def gaussian_bit_distance(components: int) -> float:
 
 def checked_mixture(
     positions: Sequence[float], weights: Sequence[float], deviations: Sequence[float]
-) -> Mixture:
+) -> NoiseMixture:
     """Return V_cor after checking that it is a symmetric distribution."""
     spread = tuple(deviations) or (0.0,) * len(positions)
     if not len(positions) == len(weights) == len(spread) > 0:
@@ -125,4 +125,4 @@ def checked_mixture(
             "1, and the components must be exactly symmetric about 0. Give mirror "
             "pairs of equal weight."
         )
-    return Mixture(tuple(positions), spread, tuple(weights))
+    return NoiseMixture(tuple(positions), spread, tuple(weights))

@@ -18,13 +18,13 @@ from dpmcmc.private.distributions import Reader
 from dpmcmc.private.minibatch import Minibatch
 from dpmcmc.private.records import Opened
 
-__all__ = ["Inputs", "Kernel", "Released", "State", "Test", "advance", "initial_state"]
+__all__ = ["Inputs", "Mover", "Released", "State", "Test", "advance", "initial_state"]
 
 Test = FullData | Minibatch
 """What decides on a move: a closed list, of which docs/proofs are about."""
 
 
-class Kernel(Protocol):
+class Mover(Protocol):
     """What proposes a point: `dpmcmc.proposals.Kernel`, known here by its method."""
 
     def propose(self, theta: Any, noise: Reader) -> tuple[Any, Any]:
@@ -80,10 +80,10 @@ def advance(
     dtype: str,
     resident: Opened | None,
     state: State,
-    kernel: Kernel,
+    kernel: Mover,
     inputs: Inputs,
     steps: int,
-) -> tuple[State, Kernel, Released]:
+) -> tuple[State, Mover, Released]:
     """Run ``steps`` steps, at most as many as there are inputs.
 
     Guarantee
@@ -93,8 +93,8 @@ def advance(
     """
 
     def body(
-        step: int, carry: tuple[State, Kernel, Released]
-    ) -> tuple[State, Kernel, Released]:
+        step: int, carry: tuple[State, Mover, Released]
+    ) -> tuple[State, Mover, Released]:
         state, kernel, released = carry
         now = jax.tree.map(lambda leaf: leaf[step], inputs)
         state, accepted = _step(model, test, dtype, resident, state, kernel, now)
@@ -109,7 +109,7 @@ def advance(
     return jax.lax.fori_loop(0, steps, body, (state, kernel, room))
 
 
-def _adapted(kernel: Kernel, row: Released) -> Kernel:
+def _adapted(kernel: Mover, row: Released) -> Mover:
     """The kernel of the next step, if it adapts to what was released."""
     adapt = getattr(kernel, "adapt", None)
     if adapt is None:
@@ -123,7 +123,7 @@ def _step(
     dtype: str,
     resident: Opened | None,
     state: State,
-    kernel: Kernel,
+    kernel: Mover,
     inputs: Inputs,
 ) -> tuple[State, jax.Array]:
     """One proposal and one test of every chain.
@@ -143,7 +143,7 @@ def _step(
     return _choose(accepted, proposed, state), accepted
 
 
-def _propose(kernel: Kernel, theta: Any, words: jax.Array) -> tuple[Any, jax.Array]:
+def _propose(kernel: Mover, theta: Any, words: jax.Array) -> tuple[Any, jax.Array]:
     """Propose a point; its log-ratio is NaN, hence refused, if it is not finite."""
     proposed, log_ratio = kernel.propose(theta, Reader(words))
     proposed = jax.tree.map(lambda new, old: new.astype(old.dtype), proposed, theta)

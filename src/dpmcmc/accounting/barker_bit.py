@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from dpmcmc import errors
 from dpmcmc.accounting.accountants import BLOCKS, ZCDP
-from dpmcmc.accounting.blocks import (
-    Blocks,
+from dpmcmc.accounting.decision_blocks import (
+    DecisionBlocks,
     both_sides,
     chain_parts,
     fineness,
     require_narrow,
 )
-from dpmcmc.accounting.losses import Part
+from dpmcmc.accounting.losses import LossPart
 from dpmcmc.accounting.registry import Event, bit_slack
 from dpmcmc.arithmetic import BIT_SLACK, log_odds_range
 
@@ -81,7 +81,7 @@ def _rho(bit: BarkerBit, count: int) -> float:
 
 
 @BLOCKS.rule(BarkerBit)
-def _blocks(bit: BarkerBit, count: int) -> list[Part]:
+def _blocks(bit: BarkerBit, count: int) -> list[LossPart]:
     require_narrow(bit.log_odds_range)
     return chain_parts(
         bounded_range_blocks(bit.log_odds_range, *fineness(count)), count
@@ -111,7 +111,7 @@ def bounded_range_rho(eta: float) -> float:
 
 
 @functools.lru_cache(maxsize=16)
-def bounded_range_blocks(eta: float, longest: int, cells: int) -> Blocks:
+def bounded_range_blocks(eta: float, longest: int, cells: int) -> DecisionBlocks:
     """Bound the best attack on 0, 1, …, ``longest`` bits of log-odds range η.
 
     Parameters
@@ -138,7 +138,7 @@ def bounded_range_blocks(eta: float, longest: int, cells: int) -> Blocks:
         values.append(_advance(values[-1], step, cells, half))
     # Where a narrow cell rounds, the best question is found less exactly.
     error = 2.0**-47 * (1 - cells / math.expm1(-eta))
-    return Blocks(step, tuple(values), error)
+    return DecisionBlocks(step, tuple(values), error)
 
 
 def _advance(values: Array, step: float, cells: int, half: int) -> Array:

@@ -14,13 +14,13 @@ from dpmcmc.errors import InputError, require_count, require_positive
 from dpmcmc.model.model import Model
 from dpmcmc.model.preparation import Clamp, ClampNorm, OneHot, Preparation, Step, Whiten
 from dpmcmc.models.naming import named, names_from
-from dpmcmc.models.priors import LogGamma, LogitDirichlet, Normal, Prior, log_weights
-from dpmcmc.models.settings import preparation
-from dpmcmc.models.totals import (
+from dpmcmc.models.noisy_totals import (
     categorical_statistics,
     poisson_statistics,
     whitened_mean_statistics,
 )
+from dpmcmc.models.priors import LogGamma, LogitDirichlet, Normal, Prior, log_weights
+from dpmcmc.models.settings import preparation
 
 __all__ = ["categorical", "normal_mean", "poisson"]
 
