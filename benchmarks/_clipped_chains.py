@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""Chains with each way of clipping, on simulated records, beside the posterior itself.
+"""Chains with each kind of clipping, on simulated records, beside the posterior itself.
 
 A chain starts at the mode with a proposal shaped like the posterior, so that what is
 seen is what clipping does, and not how long a chain takes to find its way.
@@ -74,7 +74,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How far a chain is off, in posterior deviations, and how wide; one a coordinate.
+    """How far a chain is off, in posterior sd, and how wide; one a coordinate.
 
     ``ess`` is the smallest effective sample size.
     """
@@ -118,7 +118,7 @@ def linear_problem(count: int, seed: int) -> Problem:
 
 
 def student_problem(count: int, seed: int, skew: float = 0.0) -> Problem:
-    """Mean and log-deviation of a normal, on records with t₅ noise, or skewed noise.
+    """Mean and log sd of a normal, on records with t₅ noise, or skewed noise.
 
     ``skew`` adds so much of a centred exponential: the model has neither.
     """
@@ -164,7 +164,8 @@ def compare(
     test = clipped_test(problem, clipping, Grid(clip, scale=tempering))
     advance = running_chains(problem, test, scale, Tape.seeded(seed))
     draws, bits = _draws(advance, steps)
-    table = summarise({"theta": draws[None]})
+    chain = {"theta": draws[None]}
+    table = summarise(chain, chain, [str(place) for place in range(draws.shape[1])])
     return Accuracy(
         off=np.abs(draws.mean(axis=0) - truth.mean) / truth.sd,
         sd_ratio=draws.std(axis=0) / truth.sd,

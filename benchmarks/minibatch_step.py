@@ -3,9 +3,10 @@
 """A minibatch step against its floor and against NumPy loops, in one run.
 
 The floor is the same arithmetic on a contiguous slice with no randomness: both points
-evaluated on b records, clipped, rounded and summed, and the chance of the bit. The
-peers are loops in NumPy and SciPy as the published algorithm is written: with the batch
-drawn by ``random.sample``, as the published code draws it, and by NumPy's generator.
+evaluated on b records, clipped, rounded and summed, and the probability of acceptance.
+The peers are loops in NumPy and SciPy as the published algorithm is written: with the
+batch drawn by ``random.sample``, as the published code draws it, and by NumPy's
+generator.
 Rounds alternate, so that a noisy machine is noisy for each; the table shows medians,
 and ratios of each round's times.
 """
@@ -19,14 +20,14 @@ import jax.numpy as jnp
 import numpy as np
 from _problems import mixture
 from _rounds import Rounds
-from dpmcmc.acceptance import MinibatchBarker, Setting
 from jax.scipy.special import ndtr
 from scipy.stats import norm
 
 from dpmcmc.correction import correction_for
 from dpmcmc.models import two_component_mixture
-from dpmcmc.private import Chains, Records, Tape
+from dpmcmc.private import BatchDecision, Chains, Grid, Minibatch, Records, Tape
 from dpmcmc.proposals import RandomWalk
+from dpmcmc.sampling.barker import corrected_noise
 
 BATCH, TEMPERED, SCALE = 1000, 100.0, 0.1
 CHUNK = 2000
@@ -40,13 +41,14 @@ def private_steps(
 ) -> tuple[Callable[[], None], int]:
     """Several chunks, so that batches are drawn while the device computes."""
     start = {name: jnp.float32(value) for name, value in TRUTH.items()}
-    setting = Setting(len(records), TEMPERED, None)
+    grid = Grid(1.0, scale=TEMPERED / BATCH**0.5)
+    decision = BatchDecision(grid, BATCH, corrected_noise(2.0, None))
     chunk = max(CHUNK // chains, 50)
     run = Chains(
         MODEL,
         Records({"x": records}),
         RandomWalk(SCALE).fit(start),
-        MinibatchBarker(BATCH, replacement=replacement).mechanism(setting),
+        Minibatch(decision, replacement),
         Tape.fresh(),
         start=jax.tree.map(lambda leaf: jnp.stack([leaf] * chains), start),
         dtype="float32",

@@ -6,7 +6,7 @@ A call is `dpmcmc.sample` with a plain NumPyro model and nothing else. It is com
 with the posterior without privacy: mode and curvature of the log-likelihood by Newton's
 method in float64, which for so many records are its mean and sd to a hundredth.
 
-    python benchmarks/real_tables.py FOLDER --processes 8 --repeats 10 --out runs.jsonl
+    python benchmarks/real_tables.py FOLDER --processes 8 --repeats 5 --out runs.jsonl
     python benchmarks/real_tables.py --table runs.jsonl
 
 The folder holds the real tables, which are not part of the project: UCI Adult, CDC
@@ -41,6 +41,13 @@ from _regressions import (
 import dpmcmc
 
 DELTA = 1e-6
+VERDICTS = {
+    "usable": "usable",
+    "usable with wide intervals": "wide",
+    "not usable": "not",
+    "refused": "refused",
+}
+"""What a run says of itself, and in the head of a column."""
 _WIDE = 1000.0
 
 
@@ -99,7 +106,11 @@ def model_of(given: Regression) -> dpmcmc.Model:
 
 
 def one_run(
-    model: dpmcmc.Model, given: Regression, exact: Exact, epsilon: float
+    model: dpmcmc.Model,
+    given: Regression,
+    exact: Exact,
+    epsilon: float,
+    steps: int | None,
 ) -> dict[str, Any]:
     """One private call, and how it compares."""
     begun = time.perf_counter()
@@ -111,6 +122,7 @@ def one_run(
                 given.records,
                 epsilon=epsilon,
                 delta=DELTA,
+                steps=steps,
                 progress=False,
             )
         except dpmcmc.NotUsableError as error:
@@ -151,28 +163,49 @@ def regression(name: str, folder: Path | None) -> Regression:
     return made(name)
 
 
-def rows_of(task: tuple[str, list[float], int, Path | None]) -> list[dict[str, Any]]:
-    """All runs of one table, in one process, so that programs compile once."""
-    name, epsilons, repeats, folder = task
+class Task(NamedTuple):
+    """All runs of one regression."""
+
+    name: str
+    epsilons: list[float]
+    repeats: int
+    steps: int | None
+    folder: Path | None
+
+
+def runs_of(task: Task) -> list[dict[str, Any]]:
+    """Make them in one process, so that programs compile once."""
+    name, epsilons, repeats, steps, folder = task
     given = regression(name, folder)
     exact, model = without_privacy(given), model_of(given)
     about = {"row": name, "kind": given.kind, "records": len(given.records["y"])}
     about["size"] = len(exact.mean)
     return [
-        {**about, "epsilon": epsilon, **one_run(model, given, exact, epsilon)}
+        {**about, "epsilon": epsilon, **one_run(model, given, exact, epsilon, steps)}
         for epsilon in epsilons
         for _ in range(repeats)
     ]
 
 
-def table(runs: list[dict[str, Any]]) -> Iterator[str]:
-    """Lines of a table in Markdown, medians over runs."""
+def tables(runs: list[dict[str, Any]]) -> Iterator[str]:
+    """Lines of Markdown: a table for each kind of regression."""
+    for title, names in (
+        ("Real tables", REAL),
+        ("Wrong models", WRONG),
+        ("Right models", RIGHT),
+    ):
+        those = [run for run in runs if run["row"] in names]
+        if those:
+            yield from (f"### {title}", "", *rows(those, list(names)), "")
+
+
+def rows(runs: list[dict[str, Any]], order: list[str]) -> Iterator[str]:
+    """Lines of one table, with a row for each regression and ε."""
     yield (
-        "| regression | model | N | ε | error (sd) | largest | covered | width | "
-        "beyond 3 own sd, unwarned | verdicts | runs |"
+        "| regression | ε | error | largest | covered | width | > 3 sd | "
+        f"{' | '.join(VERDICTS.values())} |"
     )
-    yield "|" + " --- |" * 11
-    order = [*REAL, *WRONG, *RIGHT]
+    yield "|" + " --- |" * (7 + len(VERDICTS))
     keys = sorted(
         {(run["row"], run["epsilon"]) for run in runs},
         key=lambda key: (order.index(key[0]), key[1]),
@@ -180,27 +213,24 @@ def table(runs: list[dict[str, Any]]) -> Iterator[str]:
     for row, epsilon in keys:
         those = [r for r in runs if (r["row"], r["epsilon"]) == (row, epsilon)]
         ended = [run for run in those if "error" in run]
-        counts = {
-            word: sum(run["verdict"] == word for run in those)
-            for word in dict.fromkeys(run["verdict"] for run in those)
-        }
-        verdicts = ", ".join(f"{count} {word}" for word, count in counts.items())
-        first = those[0]
+        first, epsilons = those[0], [one for name, one in keys if name == row]
+        about = [row, first["kind"], f"N = {first['records']:,}"]
+        place = epsilons.index(epsilon)
+        # A line of it in each row, and in the last what is left.
+        parts = about[place:] if epsilon == epsilons[-1] else about[place : place + 1]
         cells = ["–"] * 5
         if ended:
             errors = [run["error"] for run in ended]
-            unwarned = sum(r["own"] > 3 and r["verdict"] == "usable" for r in ended)
             cells = [
                 f"{np.sqrt(np.mean(np.square(errors))):.2f}",
                 f"{max(errors):.2f}",
                 f"{np.mean([run['covered'] for run in ended]):.2f}",
                 f"{np.median([run['width'] for run in ended]):.2f}",
-                f"{unwarned}",
+                f"{sum(run['own'] > 3 for run in ended)}",
             ]
-        yield (
-            f"| {row} | {first['kind']} | {first['records']:,} | {epsilon:g} | "
-            f"{' | '.join(cells)} | {verdicts} | {len(those)} |"
-        )
+        counts = [sum(run["verdict"] == word for run in those) for word in VERDICTS]
+        cells += [str(count or "") for count in counts]
+        yield f"| {', '.join(parts)} | {epsilon:g} | {' | '.join(cells)} |"
 
 
 def main() -> None:
@@ -209,13 +239,14 @@ def main() -> None:
     parser.add_argument("--rows", default="all", help="names, separated by semicolons")
     parser.add_argument("--epsilons", default="0.5,1,2,4")
     parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--steps", type=int, default=None, help="of each chain")
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--out", type=Path, default=None, help="a file of lines")
     parser.add_argument("--table", type=Path, nargs="+", default=None)
     given = parser.parse_args()
     if given.table is not None:
         lines = [line for path in given.table for line in path.open()]
-        print("\n".join(table([json.loads(line) for line in lines])))
+        print("\n".join(tables([json.loads(line) for line in lines])))
         return
     names = [*(REAL if given.folder is not None else ()), *WRONG, *RIGHT]
     if given.folder is None:
@@ -223,16 +254,18 @@ def main() -> None:
     if given.rows != "all":
         names = given.rows.split(";")
     epsilons = [float(part) for part in given.epsilons.split(",")]
-    tasks = [(name, epsilons, given.repeats, given.folder) for name in names]
+    tasks = [
+        Task(name, epsilons, given.repeats, given.steps, given.folder) for name in names
+    ]
     runs: list[dict[str, Any]] = []
     pool = ProcessPoolExecutor(given.processes, mp_context=get_context("spawn"))
     with pool:
-        for future in as_completed([pool.submit(rows_of, task) for task in tasks]):
+        for future in as_completed([pool.submit(runs_of, task) for task in tasks]):
             runs += future.result()
             if given.out is not None:
                 with given.out.open("a") as file:
                     file.writelines(f"{json.dumps(run)}\n" for run in future.result())
-    print("\n".join(table(runs)))
+    print("\n".join(tables(runs)))
 
 
 if __name__ == "__main__":

@@ -71,7 +71,7 @@ def add_job_options(parser: argparse.ArgumentParser, *, many_methods: bool) -> N
         action="append" if many_methods else "store",
         metavar="METHOD",
         help=f"{', '.join(METHODS)}; default: the first, or the second for a model "
-        "that states exact ones" + many_methods * "; may be repeated, to compare",
+        "that states a few exact ones" + many_methods * "; may be repeated, to compare",
     )
     for name, kind, metavar, words in (
         ("clip", float, "B", "bound on a record's log-likelihood ratio in a step"),

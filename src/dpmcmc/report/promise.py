@@ -27,7 +27,7 @@ _NO_PROMISE = 0.01
 
 def promise(statement: Statement) -> Html:
     """What is promised to a person in the records, or that nothing is."""
-    notes = each("<li>$a</li>", ([f"{n[:1].upper()}{n[1:]}"] for n in statement.notes))
+    notes = each("<li>$a</li>", ([_begun(note)] for note in statement.notes))
     common = {
         "records": f"{statement.records:,}",
         "remarks": Html(f"<h3>Remarks</h3>\n<ul>{notes}</ul>" if notes else ""),
@@ -114,6 +114,11 @@ def _rounded(value: float, digits: int, towards: Callable[[float], int]) -> str:
 def _percent(probability: float) -> str:
     shown = math.ceil(probability * 1000) / 10
     return f"{shown:g}%" if shown < 100 else "nearly 100%"
+
+
+def _begun(note: str) -> str:
+    """A note as a sentence of its own; a first letter that is a symbol stays."""
+    return note[:1].upper() + note[1:] if note[:1].isascii() else note
 
 
 def _guess(guess: float, epsilon: float) -> list[str]:

@@ -113,12 +113,15 @@ class ControlVariates:
         def collect(context: Context, so_far: SoFar, statement: Statement) -> Posterior:
             quadratic = found(so_far)
             generator = np.random.default_rng(context.seed)
+            words = "fitted to the released quadratic"
+            if self.proposal is not None:
+                words = repr(self.proposal)
             posterior = collect_draws(
                 problem,
                 chain,
                 so_far,
                 statement,
-                proposal=repr(self.proposal or "fitted to the released quadratic"),
+                proposal=words,
                 move=lambda draws: moved(draws, quadratic.shift, generator),
             )
             cut = check.cut(problem, so_far)
