@@ -90,11 +90,11 @@ def test_the_view_as_html_is_escaped() -> None:
 @pytest.mark.parametrize(
     "usability", ["usable", "usable with wide intervals", "not usable"]
 )
-def test_a_verdict_stands_before_the_notes(usability: str) -> None:
+def test_a_verdict_stands_below_the_guarantee(usability: str) -> None:
     verdict = Verdict(usability, "for a reason.")
     lines = replace(STATEMENT, verdict=verdict, notes=("a note",)).lines
-    assert usability in lines[-2].lower()
-    assert lines[-2].endswith("for a reason.")
+    assert usability in lines[1].lower()
+    assert lines[1].endswith("for a reason.")
     assert not any("erdict" in line for line in replace(STATEMENT, verdict=None).lines)
 
 

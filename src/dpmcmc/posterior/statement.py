@@ -126,7 +126,8 @@ class Statement:
         """The whole statement, a paragraph a line."""
         head = self._private_lines() if self.is_private else self._not_private_lines()
         verdict = [] if self.verdict is None else [f"Verdict: {self.verdict}"]
-        return [*head, *verdict, *(f"Note: {note}" for note in self.notes)]
+        first, *rest = head
+        return [first, *verdict, *rest, *(f"Note: {note}" for note in self.notes)]
 
     def to_json(self) -> str:
         """The statement as JSON, for files; `from_json` reads it back.

@@ -186,7 +186,7 @@ class Fit:
                 f"{usual:.0f} times as wide as without privacy. Give a larger "
                 "budget or more records"
             )
-        if not found.arrived and (found.is_flat or found.is_far):
+        if not found.arrived and found.is_flat:
             return (
                 f"after {found.rounds} rounds, the budget of the fit was spent before "
                 "the posterior was found. Give a larger budget, more records, or a "
