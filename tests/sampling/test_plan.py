@@ -26,7 +26,7 @@ from dpmcmc.accounting import (
     certify_epsilon,
     zcdp_cost,
 )
-from dpmcmc.sampling.gaussian_budget import split_budget
+from dpmcmc.sampling.gaussian_budget import Splitting, split_budget
 from dpmcmc.sampling.plan import Plan, Request
 from dpmcmc.sampling.problem import make_problem
 from dpmcmc.sampling.sample import plan_run
@@ -118,7 +118,8 @@ def test_a_split_uses_the_budget(
     epsilon: float, decisions: int, fraction: float
 ) -> None:
     request = Request(epsilon, 1e-5)
-    (release,), clip = split_budget(request, 1000, decisions, fraction)
+    splitting = Splitting(decisions, fraction)
+    (release,), clip = split_budget(request, 1000, splitting)
     events: dict[Any, int] = {GaussianRelease(release): 1}
     if decisions:
         events[BarkerBit(clip, 1000)] = decisions
