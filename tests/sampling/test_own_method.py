@@ -24,7 +24,7 @@ from dpmcmc.proposals import Proposal
 from dpmcmc.sampling.chain import Chain, ChainSetup, chain_lengths, fitted, repeated
 from dpmcmc.sampling.checkpoint import MemoryCheckpoint
 from dpmcmc.sampling.draws import collect_draws
-from dpmcmc.sampling.gaussian_budget import split_budget
+from dpmcmc.sampling.gaussian_budget import Splitting, split_budget
 from dpmcmc.sampling.plan import Plan, Request, make_plan
 from dpmcmc.sampling.problem import Problem
 from dpmcmc.sampling.stages import Charge, Charged, Context, Events, Part, SoFar
@@ -107,7 +107,8 @@ class PilotBarker:
     def plan(self, problem: Problem, request: Request) -> Plan:
         """Two stages: the pilot, and a chain."""
         steps = 500 if request.steps is None else request.steps
-        split = split_budget(request, problem.size, steps, 1 - self.fraction)
+        splitting = Splitting(steps, 1 - self.fraction)
+        split = split_budget(request, problem.size, splitting)
         pilot = NoisyMean(self.bound, split.releases[0])
         test = FullData(Grid(split.clip))
         lengths = chain_lengths(1, steps, request.warmup, test)

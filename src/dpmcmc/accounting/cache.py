@@ -29,9 +29,9 @@ __all__ = ["cache_folder", "cached_profile"]
 _MAKERS = (
     "../arithmetic.py",
     "bit_profile.py",
-    "gaussian_barker.py",
-    "minibatch.py",
-    "mixture.py",
+    "gaussian_barker_bit.py",
+    "minibatch_bit.py",
+    "noise_mixture.py",
     "profiles.py",
 )
 """The files whose code makes profiles; a change of any of them makes new ones."""

@@ -76,3 +76,12 @@ def test_nothing_is_cut_where_all_are_below_the_clip() -> None:
     values = np.zeros(BINS)
     values[0] = 10_000.0
     assert cut_by(Counts(values, 0.01), CLIP, 10_000) < 1e-3
+
+
+@pytest.mark.parametrize("length", [4.9, 300.0])
+def test_a_group_far_from_all_others_is_seen(length: float) -> None:
+    values = np.zeros(BINS)
+    values[0] = 9000.0
+    values[np.searchsorted(EDGES, length, side="right")] = 1000.0
+    found = cut_by(Counts(values, 10.0), CLIP, 10_000)
+    assert 0.8 < found / (1000 * (length - 1) * CLIP) < 2

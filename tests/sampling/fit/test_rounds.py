@@ -7,7 +7,7 @@ from functools import cache
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from answers import Derivatives, Oracle, logistic_derivatives, normal_derivatives
+from oracle import Derivatives, Oracle, logistic_derivatives, normal_derivatives
 
 from dpmcmc import Model
 from dpmcmc.sampling.fit.asking import Asking

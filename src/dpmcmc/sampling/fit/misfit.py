@@ -11,12 +11,16 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from dpmcmc.influence.residual import Residual
 from dpmcmc.model.model import Model
-from dpmcmc.sampling.fit.tails import BINS, EDGES, Counts, Tail
+from dpmcmc.sampling.fit.tails import BINS, EDGES, LENGTHS, Counts, Tail
 
 __all__ = ["ResidualBins", "ResidualPublic", "cut_by"]
+
+_VISIBLE = 4.5
+"""Counts are believed from so many sd on: one in thousands of histograms is wrong."""
 
 
 class ResidualPublic(NamedTuple):
@@ -58,5 +62,11 @@ class ResidualBins:
 
 
 def cut_by(counts: Counts, clip: float, records: int) -> float:
-    """What a clip cuts off all records' residuals together, on a usual move."""
-    return clip * Tail([counts], records).cut(1.0)
+    """What a clip cuts off all records' residuals together, on a usual move.
+
+    A tail falls gradually; a group of records by itself, far from all others, is seen
+    bin by bin where it stands out of the noise.
+    """
+    visible = np.where(counts.values > _VISIBLE * counts.sd, counts.values, 0)
+    alone = visible @ np.maximum(LENGTHS - 1, 0)
+    return float(clip * max(Tail([counts], records).cut(1.0), alone))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["BINS", "EDGES", "Counts", "Tail"]
+__all__ = ["BINS", "EDGES", "LENGTHS", "Counts", "Tail"]
 
 _RATIO = 1.3
 _LOW, _HIGH = -12, 30
@@ -26,8 +26,8 @@ EDGES = _RATIO ** np.arange(_LOW, _HIGH)
 BINS = len(EDGES) + 1
 """Bins of lengths: below the first edge, between edges, and beyond the last."""
 
-_LENGTHS = np.concatenate([[EDGES[0] / 2], EDGES * _RATIO**0.5])
-_MIDDLES = _LENGTHS[_TAIL + 1 :]
+LENGTHS = np.concatenate([[EDGES[0] / 2], EDGES * _RATIO**0.5])
+_MIDDLES = LENGTHS[_TAIL + 1 :]
 """Lengths of records in each bin; and in those of the tail."""
 
 _LEVEL_STEP = 0.4
@@ -87,7 +87,7 @@ class Tail:
             low.sum(), 1.0
         )
         tail = np.quantile(self._draws @ _MIDDLES**2, quantile)
-        return float(np.sqrt((low @ _LENGTHS[: _TAIL + 1] ** 2 + tail) / self._records))
+        return float(np.sqrt((low @ LENGTHS[: _TAIL + 1] ** 2 + tail) / self._records))
 
     def choose(self, noise: float, least: float, quantile: float = 0.5) -> float:
         """The bound that balances what it cuts with the noise that it costs.
