@@ -246,7 +246,7 @@ def test_drawn_responses_keep_the_mean(model, move, clip):
     here = jax.tree.map(np.float64, start)
     there = {name: here[name] + move[name] for name in here}
     middle = {name: here[name] + move[name] / 2 for name in here}
-    records = simulated(model, middle, covariates(50_000, 2), 50_000, seed=3)
+    records = simulated(model, middle, covariates(100_000, 2), 100_000, seed=3)
     grid = Grid(clip)
     errors, plain = off(PlainClipping(), model, records, (here, there), grid)
     assert abs(errors) > 2 * ERRORS
