@@ -98,9 +98,9 @@ class Fit:
         if len(kept) < len(so_far[self.name]):
             return
         spent = math.fsum(
-            event.mu**2
+            count * event.mu**2
             for events in charged.values()
-            for event in events
+            for event, count in events.items()
             if isinstance(event, GaussianRelease)
         )
         asked, number, again = 0.0, len(charged), iter(kept)
