@@ -9,6 +9,7 @@ import textwrap
 import warnings
 from collections.abc import Sequence
 
+from dpmcmc.cli.audit_command import add as add_audit
 from dpmcmc.cli.common import Code
 from dpmcmc.cli.completion import add as add_completion
 from dpmcmc.cli.demo_command import add as add_demo
@@ -98,6 +99,7 @@ def parser() -> argparse.ArgumentParser:
         add_sample,
         add_report,
         add_ledger,
+        add_audit,
     ):
         add(commands)
     add_completion(commands, parser)

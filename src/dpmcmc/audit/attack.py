@@ -1,0 +1,168 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""What an attack is, and what comes of it.
+
+An attack names what the accountants are told, and plays the true code on two tables
+that differ in one record. A test asks whether randomness is what proofs assume; it has
+a p-value instead of an ε.
+"""
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+from dpmcmc.accounting import Event, certify_epsilon
+from dpmcmc.audit.bounds import Scores, counting_bound, gaussian_bound, seen_above
+
+__all__ = ["CONFIDENCE", "Attack", "Check", "Finding", "Size", "Trial", "attempt"]
+
+CONFIDENCE = 0.95
+"""Of each lower bound that is shown."""
+
+
+class Size(StrEnum):
+    """How long an audit may take: minutes, or about an hour."""
+
+    QUICK = "quick"
+    WHOLE = "whole"
+
+
+@dataclass(frozen=True)
+class Attack:
+    """An attack on what one or several stages release.
+
+    Attributes
+    ----------
+    name
+        What is attacked.
+    events
+        What the accountants are told of it.
+    delta
+        The δ at which ε is bounded.
+    threshold
+        The score from which the attack says "first".
+    play
+        Runs the true code a number of times on each table, and scores the outputs.
+    runs
+        How many runs on each table, by the size of the audit.
+    goal
+        The fraction of the certified ε that the bound should reach; None where theory
+        says that no attack does.
+    is_gaussian
+        Whether the noise is normal, so that the shift says ε at every δ.
+    """
+
+    name: str
+    events: Mapping[Event, int]
+    delta: float
+    threshold: float
+    play: Callable[[int], Scores]
+    runs: Mapping[Size, int]
+    goal: float | None = None
+    is_gaussian: bool = False
+
+
+@dataclass(frozen=True)
+class Check:
+    """A test of the randomness: the p-value of what proofs assume of it.
+
+    Attributes
+    ----------
+    name
+        What is tested.
+    p_value
+        Runs the true code, in a number of runs, and tests what it drew.
+    runs
+        How many runs, by the size of the audit.
+    """
+
+    name: str
+    p_value: Callable[[int], float]
+    runs: Mapping[Size, int]
+
+
+Trial = Attack | Check
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What came of an attack or a check.
+
+    Attributes
+    ----------
+    name, runs, seconds
+        What was tried, the number of runs on each table, and the time that it took.
+    passed
+        False for an alarm: the certificate is broken, or the randomness is not what
+        it should be, up to the stated rate of false alarms.
+    delta, certified, bound
+        Of an attack: δ, the certified ε, and the bound on it from below.
+    goal
+        The fraction of the certified ε that the bound should reach, if any.
+    p_value
+        Of a check.
+    """
+
+    name: str
+    runs: int
+    seconds: float
+    passed: bool
+    delta: float | None = None
+    certified: float | None = None
+    bound: float | None = None
+    goal: float | None = None
+    p_value: float | None = None
+
+    @property
+    def tightness(self) -> float | None:
+        """The bound as a fraction of the certified ε."""
+        if self.bound is None or not self.certified:
+            return None
+        return self.bound / self.certified
+
+    def to_dict(self) -> dict[str, Any]:
+        """Numbers for machines; what is not finite is None."""
+        values = {**asdict(self), "tightness": self.tightness}
+        return {
+            name: None
+            if isinstance(value, float) and not math.isfinite(value)
+            else value
+            for name, value in values.items()
+        }
+
+
+def attempt(trial: Trial, runs: int, error: float) -> Finding:
+    """Make one attack or check.
+
+    Parameters
+    ----------
+    trial
+        What to try.
+    runs
+        How many runs.
+    error
+        The probability with which a program without fault may raise an alarm here.
+    """
+    begun = time.perf_counter()
+    if isinstance(trial, Check):
+        found = trial.p_value(runs)
+        took = time.perf_counter() - begun
+        return Finding(trial.name, runs, took, found >= error, p_value=found)
+    certified = certify_epsilon(trial.events, trial.delta).epsilon
+    scores = trial.play(runs)
+    bound = gaussian_bound if trial.is_gaussian else counting_bound
+    seen = seen_above(scores, trial.threshold)
+    return Finding(
+        trial.name,
+        seen.of_first,
+        time.perf_counter() - begun,
+        # "not above", so that what is no number is an alarm
+        passed=bound(seen, trial.delta, error) <= certified,
+        delta=trial.delta,
+        certified=certified,
+        bound=bound(seen, trial.delta, 1 - CONFIDENCE),
+        goal=trial.goal,
+    )

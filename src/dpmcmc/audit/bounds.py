@@ -1,0 +1,108 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""Lower bounds on ε from what an attack saw, with exact confidence.
+
+An attack scores runs on two neighbouring tables and says "first" above a threshold that
+was fixed before. How often it is right and wrong bounds ε from below, for
+P(S) ≤ e^ε Q(S) + δ holds for every event S.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize, special, stats
+
+__all__ = [
+    "Scores",
+    "Seen",
+    "counting_bound",
+    "gaussian_bound",
+    "gaussian_epsilon",
+    "seen_above",
+]
+
+_WIDEST = 200.0
+"""No bound on ε is sought beyond this."""
+
+
+class Scores(NamedTuple):
+    """Scores of runs on the first table, and of runs on its neighbour."""
+
+    first: NDArray[np.generic]
+    second: NDArray[np.generic]
+
+
+class Seen(NamedTuple):
+    """How often the attack said "first", on each table, and of how many runs."""
+
+    right: int
+    of_first: int
+    wrong: int
+    of_second: int
+
+
+def seen_above(scores: Scores, threshold: float) -> Seen:
+    """Count the runs whose score is at least the threshold."""
+    right, wrong = (int(np.count_nonzero(part >= threshold)) for part in scores)
+    return Seen(right, len(scores.first), wrong, len(scores.second))
+
+
+def counting_bound(seen: Seen, delta: float, error: float) -> float:
+    """Return an ε that the mechanism exceeds at this δ, by Clopper and Pearson.
+
+    Parameters
+    ----------
+    seen
+        What the attack saw; its threshold was fixed beforehand.
+    delta
+        The δ of the statement.
+    error
+        The probability with which the bound may be wrong: half of it for each rate.
+    """
+    right, wrong = _rates(seen, error / 2)
+    if right - delta <= 0:
+        return 0.0
+    return max(0.0, math.log(right - delta) - math.log(wrong))
+
+
+def gaussian_bound(seen: Seen, delta: float, error: float) -> float:
+    """Return such an ε for a mechanism that is known to add normal noise.
+
+    The rates bound the shift μ in sd of the noise, and μ says ε at every δ. It holds
+    where scores are normal with one variance, which their own test must say.
+    """
+    right, wrong = _rates(seen, error / 2)
+    mu = float(special.ndtri(right) - special.ndtri(wrong))
+    return gaussian_epsilon(mu, delta) if mu > 0 else 0.0
+
+
+def gaussian_epsilon(mu: float, delta: float) -> float:
+    """Return the exact ε of normal noise that one substitution shifts by μ sd.
+
+    It is not asked of the accountants, which are themselves under audit.
+    """
+
+    def excess(epsilon: float) -> float:
+        near, far = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
+        return float(
+            special.ndtr(near) - math.exp(epsilon + special.log_ndtr(far)) - delta
+        )
+
+    if excess(0.0) <= 0:
+        return 0.0
+    if excess(_WIDEST) > 0:
+        return _WIDEST
+    return float(optimize.brentq(excess, 0.0, _WIDEST))
+
+
+def _rates(seen: Seen, error: float) -> tuple[float, float]:
+    """The least rate of "first" on the first table, and the most on the second."""
+    right, of_first, wrong, of_second = seen
+    least, most = 0.0, 1.0
+    if right > 0:
+        least = float(stats.beta.ppf(error, right, of_first - right + 1))
+    if wrong < of_second:
+        most = float(stats.beta.ppf(1 - error, wrong + 1, of_second - wrong))
+    return least, most

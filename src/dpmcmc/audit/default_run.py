@@ -1,0 +1,136 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""An attack on whole default runs: the fit, the chain and the check.
+
+The last record's log-likelihood is huge, with one sign or the other: its gradient and
+its Hessian are clipped everywhere, and opposite. The adversary knows all other records,
+follows the fit's questions by its released answers, and adds up what each answer says.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from dpmcmc.audit.attack import Attack, Size
+from dpmcmc.audit.bounds import Scores
+from dpmcmc.model.model import Model
+from dpmcmc.private import Records, Tape, release_counts, release_sum
+from dpmcmc.sampling.checkpoint import MemoryCheckpoint
+from dpmcmc.sampling.control_variates import ControlVariates
+from dpmcmc.sampling.fit.asking import Answer, Ask
+from dpmcmc.sampling.fit.stage import Fit
+from dpmcmc.sampling.loop import run
+from dpmcmc.sampling.plan import Plan
+from dpmcmc.sampling.problem import Problem, make_problem
+from dpmcmc.sampling.sample import plan_run
+from dpmcmc.sampling.stages import Context, Part
+
+__all__ = ["TABLES", "default_run_attacks", "two_signed"]
+
+_RECORDS = 1_000
+_EPSILON, _DELTA = 20.0, 1e-5
+_STEPS, _CHAINS = 20, 2
+_HARDLY_ANY = 1e-5
+"""Noise with which the adversary adds up tables that it knows."""
+
+
+def two_signed() -> Model:
+    """A normal mean, but for records with a sign, whose log-likelihood is huge."""
+
+    def log_likelihood(theta: Any, record: Any) -> Any:
+        mean = theta["mean"]
+        usual = -0.5 * (record["x"] - mean) ** 2
+        huge = record["sign"] * 1e9 * (mean + 0.5 * mean**2)
+        return (1 - abs(record["sign"])) * usual + huge
+
+    return Model(
+        log_likelihood=log_likelihood,
+        log_prior=lambda theta: -0.5 * (theta["mean"] / 10) ** 2,
+        initial={"mean": 0.0},
+    )
+
+
+def _table(sign: float) -> dict[str, np.ndarray]:
+    signs = np.zeros(_RECORDS)
+    signs[-1] = sign
+    return {"x": np.random.default_rng(0).normal(1, 1, _RECORDS), "sign": signs}
+
+
+TABLES = (_table(1.0), _table(-1.0))
+
+
+def default_run_attacks() -> list[Attack]:
+    """Whole default runs."""
+    model = two_signed()
+    problems = [
+        make_problem(model, Records(one), start=None, precision=None, devices=None)
+        for one in TABLES
+    ]
+    plans = [
+        plan_run(
+            one,
+            ControlVariates(),
+            epsilon=_EPSILON,
+            delta=_DELTA,
+            steps=_STEPS,
+            chains=_CHAINS,
+        )
+        for one in problems
+    ]
+
+    def score(plan: Plan) -> float:
+        checkpoint = MemoryCheckpoint()
+        run(plan, Context(plan.problem, progress=False), checkpoint)
+        (fit,) = (one for one in plan.stages if isinstance(one, Fit))
+        return _log_ratio(fit, checkpoint.kept(fit.name), problems)
+
+    def play(runs: int) -> Scores:
+        made = [np.array([score(plan) for _ in range(runs)]) for plan in plans]
+        return Scores(*made)
+
+    return [
+        Attack(
+            name="default run (fit, chain and check)",
+            events=plans[0].events,
+            delta=_DELTA,
+            threshold=0.0,
+            play=play,
+            runs={Size.QUICK: 25, Size.WHOLE: 400},
+            goal=0.7,
+            is_gaussian=True,
+        )
+    ]
+
+
+def _log_ratio(fit: Fit, kept: Sequence[Part], problems: Sequence[Problem]) -> float:
+    """What all answers of a fit say for the first table against the second."""
+    asking, total = fit._asking(problems[0]), 0.0
+    ask = next(asking)
+    for part in kept[:-1]:  # the last holds what was found
+        answer = Answer(part.arrays["values"], float(part.arrays["noise"]))
+        first, second = (_exact(problem, ask) for problem in problems)
+        away = (answer.values - (first + second) / 2) * (first - second)
+        total += float(away.sum()) / answer.noise**2
+        try:
+            ask = asking.send(answer)
+        except StopIteration:
+            break
+    return total
+
+
+def _exact(problem: Problem, ask: Ask) -> np.ndarray:
+    """What the answer would be on a known table, but for noise."""
+    release: Any = release_counts if ask.histograms else release_sum
+    values: np.ndarray = release(
+        problem.model,
+        problem.records,
+        ask.question,
+        ask.public,
+        Tape.seeded(0),
+        noise=_HARDLY_ANY,
+        dtype=problem.dtype,
+        devices=jax.devices()[:1],
+    )
+    return values
