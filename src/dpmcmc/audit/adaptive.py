@@ -178,11 +178,11 @@ class _Reacts(Fit):
     """A fit whose questions are the adversary's, on the true fit's budget."""
 
     def _asking(self, problem: Problem) -> Asking[Any]:
-        """Ask once; then all the rest at once, or bit by bit."""
+        """Ask once; then for the rest in two parts, or in four."""
         del problem
         measure, first = Pulls(), 0.25
         answer = yield Ask(measure, (), first)
-        parts = 1 if answer.values[0] > 0 else 3
+        parts = 2 if answer.values[0] > 0 else 4
         for _ in range(parts):
             yield Ask(measure, (), (1 - first) / parts)
         return _Nothing()

@@ -148,7 +148,7 @@ def attempt(trial: Trial, runs: int, error: float) -> Finding:
     """
     begun = time.perf_counter()
     if isinstance(trial, Check):
-        found = trial.p_value(runs)
+        found = float(trial.p_value(runs))
         took = time.perf_counter() - begun
         return Finding(trial.name, runs, took, found >= error, p_value=found)
     certified = certify_epsilon(trial.events, trial.delta).epsilon

@@ -10,11 +10,13 @@ others are traps for batches that are not fresh, or not what they should be.
 
 import itertools
 import math
+from functools import partial
 
 import numpy as np
+from scipy import stats
 
 from dpmcmc.accounting import MinibatchBit
-from dpmcmc.audit.attack import Attack, Size
+from dpmcmc.audit.attack import Attack, Check, Size
 from dpmcmc.audit.bounds import Scores
 from dpmcmc.audit.decisions import (
     VARIANCE,
@@ -28,13 +30,13 @@ from dpmcmc.audit.decisions import (
 )
 from dpmcmc.private import BatchDecision, Grid, Minibatch
 
-__all__ = ["batch_attacks"]
+__all__ = ["batch_attacks", "batch_checks"]
 
 Table = list[float]
 
 _DELTA = 1e-2
-_TOGETHER = 40
-"""Decisions that would all be moved by one batch, if it were used for all."""
+_MANY, _TOGETHER = 2_000, 40
+"""Chains; and decisions that one batch would move together, if it were for all."""
 
 
 def batch_attacks() -> list[Attack]:
@@ -44,11 +46,31 @@ def batch_attacks() -> list[Attack]:
         _attack(4, 2, 1, quick=400_000),
         _attack(4, 2, 3, quick=400_000),
         _attack(4, 2, 1, quick=400_000, replacement=True),
-        _attack(2, 2, 1, quick=400_000, as_if_replaced=True),
         _one_for_all("steps", across_chains=False),
         _one_for_all("chains", across_chains=True),
         _refusals(),
     ]
+
+
+def batch_checks() -> list[Check]:
+    """Whether batches are drawn as they should be."""
+    runs = {Size.QUICK: 100_000, Size.WHOLE: 1_000_000}
+    return [
+        Check("batches without replacement", partial(_is_drawn, False), runs),
+        Check("batches with replacement", partial(_is_drawn, True), runs),
+    ]
+
+
+def _is_drawn(replacement: bool, runs: int) -> float:
+    """Test how often decisions are accepted: it depends on how batches are drawn."""
+    public, p_values = -2.0, []
+    for table in ([-1.0, 1.0], [-1.0, -1.0, 1.0, 1.0]):
+        test = _test(len(table), 2, replacement)
+        bits = decided(table, test, Far(public), runs).accepted
+        expected = _acceptance(table, 2, replacement, public)
+        seen = int(np.count_nonzero(bits))
+        p_values.append(stats.binomtest(seen, bits.size, expected).pvalue)
+    return float(min(1.0, len(p_values) * min(p_values)))
 
 
 def _tables(records: int) -> tuple[Table, Table]:
@@ -95,20 +117,15 @@ def _attack(
     quick: int,
     goal: float | None = None,
     replacement: bool = False,
-    as_if_replaced: bool = False,
 ) -> Attack:
-    """Attack the pair of tables of which theory says that it tells most.
-
-    It may be chosen as if batches were drawn with replacement: a trap, if they are.
-    """
-    is_looked_for = replacement or as_if_replaced
+    """Attack the pair of tables of which theory says that it tells most."""
     found: list[tuple[Place, list[Table]]] = []
     for others in itertools.combinations_with_replacement((-1.0, 1.0), records - 1):
         for one in (1.0, -1.0):
             pair = [[*others, one], [*others, -one]]
 
             def accept(public: float, pair: list[Table] = pair) -> list[float]:
-                return [_acceptance(one, batch, is_looked_for, public) for one in pair]
+                return [_acceptance(one, batch, replacement, public) for one in pair]
 
             found.append((best_place(accept, size, _DELTA, quick), pair))
     place, tables = max(found, key=lambda each: each[0].bound)
@@ -124,7 +141,7 @@ def _attack(
     plural = "s" if size > 1 else ""
     return Attack(
         name=f"batches of {batch} of {records} {how} replacement, "
-        + ("records drawn twice" if as_if_replaced else f"{size} decision{plural}"),
+        f"{size} decision{plural}",
         events={_event(records, batch, replacement): size},
         delta=_DELTA,
         threshold=place.least,
@@ -147,7 +164,8 @@ def _one_for_all(what: str, across_chains: bool) -> Attack:
                 _test(records, 1, False),
                 Far(public),
                 runs * _TOGETHER,
-                chains=_TOGETHER,
+                # a batch that is never drawn again is one for each chain
+                chains=_TOGETHER if across_chains else _MANY,
             )
             rows = found.accepted.T if across_chains else found.accepted
             made.append(grouped(rows, _TOGETHER))

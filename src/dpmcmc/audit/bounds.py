@@ -11,7 +11,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
 __all__ = [
@@ -30,8 +29,8 @@ _WIDEST = 200.0
 class Scores(NamedTuple):
     """Scores of runs on the first table, and of runs on its neighbour."""
 
-    first: NDArray[np.generic]
-    second: NDArray[np.generic]
+    first: np.ndarray
+    second: np.ndarray
 
 
 class Seen(NamedTuple):

@@ -9,7 +9,7 @@ from typing import Any
 
 from dpmcmc.audit.adaptive import adaptive_attacks
 from dpmcmc.audit.attack import CONFIDENCE, Finding, Size, Trial, attempt
-from dpmcmc.audit.batches import batch_attacks
+from dpmcmc.audit.batches import batch_attacks, batch_checks
 from dpmcmc.audit.composed import composed_attacks
 from dpmcmc.audit.default_run import default_run_attacks
 from dpmcmc.audit.full_data import full_data_attacks
@@ -29,7 +29,7 @@ Each attack and check has an equal part of it.
 
 GROUPS: dict[str, Callable[[], Sequence[Trial]]] = {
     "full-data": full_data_attacks,
-    "batches": batch_attacks,
+    "batches": lambda: [*batch_attacks(), *batch_checks()],
     "releases": lambda: [*release_attacks(), *release_checks()],
     "randomness": randomness_checks,
     "adaptive": adaptive_attacks,
