@@ -190,6 +190,16 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         Posterior.load(tmp_path / "nowhere.nc")
 
 
+def test_a_file_does_not_hold_the_time_of_day(tmp_path: Path) -> None:
+    """Its bytes follow from the posterior: when a run ended is not told."""
+    for name in ("first.nc", "second.nc"):
+        shaped().save(tmp_path / name)
+    first, second = (
+        (tmp_path / name).read_bytes() for name in ("first.nc", "second.nc")
+    )
+    assert first == second
+
+
 def test_saving_into_a_missing_folder_says_so(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no folder"):
         shaped().save(tmp_path / "missing" / "run.nc")

@@ -198,7 +198,7 @@ class _Nothing:
 
 def _questions() -> Attack:
     stage = _Reacts(_MU, 0.0, 1.0, lambda flat: flat)
-    quick = 1_500
+    quick = 1_000
 
     contexts = [
         Context(

@@ -11,7 +11,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy import optimize, special, stats
+from scipy import optimize, special
 
 __all__ = [
     "Scores",
@@ -101,7 +101,7 @@ def _rates(seen: Seen, error: float) -> tuple[float, float]:
     right, of_first, wrong, of_second = seen
     least, most = 0.0, 1.0
     if right > 0:
-        least = float(stats.beta.ppf(error, right, of_first - right + 1))
+        least = float(special.betaincinv(right, of_first - right + 1, error))
     if wrong < of_second:
-        most = float(stats.beta.ppf(1 - error, wrong + 1, of_second - wrong))
+        most = float(special.betaincinv(wrong + 1, of_second - wrong, 1 - error))
     return least, most

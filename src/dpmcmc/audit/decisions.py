@@ -9,13 +9,12 @@ whatever the adversary's proposal says.
 """
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from dpmcmc.audit.bounds import Seen, counting_bound
 from dpmcmc.correction import correction_for
@@ -175,8 +174,10 @@ def best_place(acceptances: Any, size: int, delta: float, runs: int) -> Place:
     for public in _PUBLIC:
         first, second = acceptances(public)
         for least in range(1, size + 1):
-            rate: Any = partial(stats.binom.sf, least - 1, size)
-            right, wrong = (int(runs * rate(p)) for p in (first, second))
+            right, wrong = (
+                int(runs * special.bdtrc(least - 1, size, rate))
+                for rate in (first, second)
+            )
             found = counting_bound(Seen(right, runs, wrong, runs), delta, 0.05)
             if found > best.bound:
                 best = Place(float(public), least, found)

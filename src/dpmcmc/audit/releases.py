@@ -105,16 +105,16 @@ def counts_of(records: Records, bins: Bins, noise: float) -> np.ndarray:
 def release_attacks() -> list[Attack]:
     """Sums, histograms alone and together, and two questions that undo each other."""
     return [
-        _attack("sum of norm-clipped vectors", _summed, {_MU: 1}, 1e-5, quick=5_000),
+        _attack("sum of norm-clipped vectors", _summed, {_MU: 1}, 1e-5, quick=3_000),
         _attack("histogram", _counted, {_MU: 1}, 1e-5, quick=40_000),
         _attack("histogram, large δ", _counted, {_MU: 1}, 0.1, quick=40_000),
-        _attack("four histograms", _counted_by_four, {_MU: 1}, 1e-5, quick=4_000),
+        _attack("four histograms", _counted_by_four, {_MU: 1}, 1e-5, quick=2_000),
         _attack(
             "two sums that undo each other",
             _asked_both_ways,
             {_MU / math.sqrt(2): 2},
             1e-5,
-            quick=3_000,
+            quick=2_000,
         ),
     ]
 

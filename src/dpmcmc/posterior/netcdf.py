@@ -66,20 +66,28 @@ def to_arviz(posterior: Posterior) -> "InferenceData":
 def to_netcdf(posterior: Posterior) -> bytes:
     """Draws and statement as the bytes of a netCDF file, a checksum at the end.
 
+    The bytes follow from the posterior alone: the time of day is not among them.
     They are made in memory: HDF5 can end the process when a disk is full. Readers of
     netCDF pass over what stands after the end.
     """
     import xarray  # noqa: PLC0415 - slow to import
 
     data = to_arviz(posterior)
-    groups = {group: data[group] for group in data.groups()}
-    tree = xarray.DataTree.from_dict({"/": xarray.Dataset(attrs=data.attrs), **groups})
+    groups = {group: _without_time(data[group]) for group in data.groups()}
+    root = _without_time(xarray.Dataset(attrs=data.attrs))
+    tree = xarray.DataTree.from_dict({"/": root, **groups})
     compressed = {
         f"/{group}": {name: {"zlib": True} for name in values.variables}
         for group, values in groups.items()
     }
     body = bytes(tree.to_netcdf(engine="h5netcdf", encoding=compressed))
     return body + _checksum(body)
+
+
+def _without_time(group: Any) -> Any:
+    """A group without the time at which ArviZ made it."""
+    kept = {name: one for name, one in group.attrs.items() if name != "created_at"}
+    return group.drop_attrs(deep=False).assign_attrs(kept)
 
 
 def from_netcdf(path: str | Path) -> Posterior:
