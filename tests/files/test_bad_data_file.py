@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -141,6 +142,34 @@ def test_pages_that_do_not_fit_their_checksum(tmp_path: Path) -> None:
     whole[ages.data_page_offset + ages.total_compressed_size // 2] ^= 1
     path.write_bytes(whole)
     assert "is damaged" in refusal(path)
+
+
+@pytest.mark.parametrize("coded", [False, True], ids=["texts", "codes"])
+def test_text_that_points_outside_the_file(tmp_path: Path, coded: bool) -> None:
+    """Arrow does not look at offsets and codes, and does not survive wrong ones."""
+    texts = pa.array(["eight by"] * 30 + ["others, "] * 10)
+    column = texts.dictionary_encode() if coded else texts
+    path = tmp_path / "people.arrow"
+    table = pa.table({"group": column})
+    with pa.ipc.new_file(path, table.schema) as file:
+        file.write_table(table)
+    ends = np.arange(0, 8 * 41, 8, np.int32)
+    whole = np.array([0] * 30 + [1] * 10, np.int32) if coded else ends
+    spoilt = whole.copy()
+    spoilt[20] = 2**30
+    data = path.read_bytes()
+    assert data.count(whole.tobytes()) == 1
+    path.write_bytes(data.replace(whole.tobytes(), spoilt.tobytes()))
+    assert "is damaged" in refusal(path, "group", levels={"group": ["eight by", "b"]})
+
+
+def test_text_that_is_no_unicode_is_a_value_like_any_other(tmp_path: Path) -> None:
+    texts = pa.array([b"a", b"\xff\xfe", b"b"]).view(pa.string())
+    path = written(tmp_path, ".parquet", pa.table({"group": texts}))
+    levels = {"group": ["a", "b"]}
+    found, present = DataFile(path, levels=levels).read_values()
+    assert found["group"].tolist() == [0, 0, 1]
+    assert present.tolist() == [True, False, True]
 
 
 def test_an_error_shows_no_value(

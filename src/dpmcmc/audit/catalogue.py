@@ -4,7 +4,7 @@
 
 import importlib.util
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from dpmcmc.audit.adaptive import adaptive_attacks
@@ -16,6 +16,7 @@ from dpmcmc.audit.full_data import full_data_attacks
 from dpmcmc.audit.outside import outside_attacks
 from dpmcmc.audit.randomness import randomness_checks
 from dpmcmc.audit.releases import release_attacks, release_checks
+from dpmcmc.audit.timing import Timing, timings
 from dpmcmc.errors import InputError
 from dpmcmc.progress import steps_bar
 
@@ -52,11 +53,14 @@ class Audit:
         How long it was to take.
     skipped
         What could not be tried, and why.
+    timings
+        Time and memory, measured.
     """
 
     findings: tuple[Finding, ...]
     size: Size
     skipped: tuple[str, ...] = ()
+    timings: tuple[Timing, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -72,6 +76,7 @@ class Audit:
             "false_alarms": FALSE_ALARMS,
             "findings": [one.to_dict() for one in self.findings],
             "skipped": list(self.skipped),
+            "timings": [asdict(one) for one in self.timings],
         }
 
     def __str__(self) -> str:
@@ -84,6 +89,10 @@ class Audit:
             for one in self.findings
             if one.p_value is not None
         ]
+        if self.timings:
+            title = "measured, not promised: one record is another"
+            lines += ["", f"{title:<64}{'time':>13}{'p-value':>13}{'bytes':>13}"]
+            lines += map(str, self.timings)
         alarms = sum(not one.passed for one in self.findings)
         lines += [
             "",
@@ -149,4 +158,5 @@ def audit(
                 attempt(trial, trial.runs[size], FALSE_ALARMS / len(trials))
             )
             done(1)
-    return Audit(tuple(findings), size, tuple(skipped))
+    measured = timings(size) if groups is None else ()
+    return Audit(tuple(findings), size, tuple(skipped), measured)

@@ -56,6 +56,7 @@ class TypedFile:
             arrays[name] = np.empty(self.count, reading.dtype)
             start = 0
             for stretch in self.stretches(name):
+                _require_sound(stretch)
                 rows = slice(start, start + len(stretch))
                 arrays[name][rows], there = reading.values(stretch)
                 present[rows] &= there
@@ -63,6 +64,33 @@ class TypedFile:
             if start != self.count:
                 raise ValueError("there are fewer records than the file says")
         return arrays, present
+
+
+def _require_sound(array: Any) -> None:
+    """Refuse a stretch that points outside its own memory: it would end the process.
+
+    Text is looked at as bytes, and numbers by their length alone, so that what they say
+    does not matter.
+    """
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    if pa.types.is_dictionary(array.type):
+        _require_sound(array.dictionary)
+        _require_sound(array.indices)
+        ends = pc.min_max(array.indices).as_py()
+        least, most = ends["min"], ends["max"]
+        if most is not None and not 0 <= least <= most < len(array.dictionary):
+            raise ValueError("a code has no text")
+        return
+    array.validate()
+    as_bytes = {
+        pa.string(): pa.binary(),
+        pa.large_string(): pa.large_binary(),
+        pa.string_view(): pa.binary_view(),
+    }.get(array.type)
+    if as_bytes is not None:
+        array.view(as_bytes).validate(full=True)
 
 
 def open_parquet(path: Path) -> TypedFile:
