@@ -5,13 +5,14 @@ BIN := .venv/bin
 READY := .venv/.ready
 DOCS_READY := .venv/.docs-ready
 
-.PHONY: help demo reproduce test test-slow coverage lint types rooms check bench docs proofs clean
+.PHONY: help demo reproduce test test-slow audit coverage lint types rooms check bench docs proofs clean
 
 help:
 	@echo "make demo       draw the paper's posterior privately, beside one that is not"
 	@echo "make reproduce  draw the paper's figures, in minutes; FULL=1: at the paper's sizes"
 	@echo "make test       run the tests"
 	@echo "make test-slow  run the tests that take minutes"
+	@echo "make audit      attack every stage that reads records, and plant every bug: an hour"
 	@echo "make coverage   run the tests, and say which lines they miss"
 	@echo "make check      lint, types and import contracts"
 	@echo "make docs       build the documentation, running its examples"
@@ -37,6 +38,11 @@ coverage: $(READY)
 
 test-slow: $(READY)
 	@$(BIN)/python -m pytest -m slow
+
+audit: $(READY)
+	@mkdir -p build
+	@$(BIN)/python -m dpmcmc.cli audit --picture build/audit.png
+	@DPMCMC_FUZZ=20 $(BIN)/python -m pytest tests/audit -m "slow or not slow"
 
 check: lint types rooms
 

@@ -35,7 +35,7 @@ def composed_attacks() -> list[Attack]:
 
 
 def _three_kinds() -> Attack:
-    quick, delta = 3_000, 0.02
+    quick, delta = 3_000, 0.1
     # the sum of log-likelihood ratios is about normal, with this variance
     total = _MU_HISTOGRAM**2 + _MU_SUM**2 + _DECISIONS * _CLIP**2
     events: dict[Event, int] = {
