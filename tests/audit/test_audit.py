@@ -17,7 +17,7 @@ from dpmcmc.audit.catalogue import GROUPS
 from dpmcmc.cli import main
 from dpmcmc.errors import InputError
 
-FAST = ("full-data", "batches", "releases", "randomness")
+FAST = ("full-data", "batches", "methods", "releases", "randomness")
 """Attacks that take seconds. With the fixed keys of tests, they come out alike."""
 
 

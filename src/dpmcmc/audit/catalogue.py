@@ -13,6 +13,7 @@ from dpmcmc.audit.batches import batch_attacks, batch_checks
 from dpmcmc.audit.composed import composed_attacks
 from dpmcmc.audit.default_run import default_run_attacks
 from dpmcmc.audit.full_data import full_data_attacks
+from dpmcmc.audit.methods import method_attacks
 from dpmcmc.audit.outside import outside_attacks
 from dpmcmc.audit.randomness import randomness_checks
 from dpmcmc.audit.releases import release_attacks, release_checks
@@ -31,6 +32,7 @@ Each attack and check has an equal part of it.
 GROUPS: dict[str, Callable[[], Sequence[Trial]]] = {
     "full-data": full_data_attacks,
     "batches": lambda: [*batch_attacks(), *batch_checks()],
+    "methods": method_attacks,
     "releases": lambda: [*release_attacks(), *release_checks()],
     "randomness": randomness_checks,
     "adaptive": adaptive_attacks,

@@ -135,7 +135,7 @@ def paper_noise() -> CorrectedNoise:
     )
 
 
-def normal_acceptance(place: np.ndarray, variance: float) -> np.ndarray:
+def normal_acceptance(place: Any, variance: Any) -> np.ndarray:
     """The probability F(place), F that of N(0, variance) + V_cor."""
     mixture = paper_noise().correction
     parts = zip(mixture.centres, mixture.widths, mixture.weights, strict=True)
