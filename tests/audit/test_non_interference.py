@@ -11,12 +11,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from jax.experimental.compilation_cache import compilation_cache
 from observed import Observed, Watch, differences
 from small_jobs import make_study
 
@@ -127,6 +129,29 @@ def test_hostile_values_on_batches(watch: Watch, normal: dpmcmc.Model) -> None:
     found = [watch(lambda table=table: run(normal, table, method)) for table in tables]
     assert found[0].error == ""
     assert [differences(one, found[-1]) for one in found[1:]] == [[]] * len(HOSTILE)
+
+
+def test_keys_of_compiled_programs(
+    tmp_path: Path, watch: Watch, normal: dpmcmc.Model
+) -> None:
+    """From nothing, both tables compile the same programs."""
+    before = jax.config.jax_compilation_cache_dir
+    keys = []
+    try:
+        for value in (1.0, np.nan):
+            folder = tmp_path / "compiled"  # keys depend on its name
+            shutil.rmtree(folder, ignore_errors=True)
+            jax.config.update("jax_compilation_cache_dir", str(folder))
+            compilation_cache.reset_cache()
+            jax.clear_caches()
+            table = {"x": np.array(column(value))}
+            watch(lambda table=table: run(normal, table, BARKER))
+            keys.append(sorted(path.name for path in folder.iterdir()))
+    finally:
+        jax.config.update("jax_compilation_cache_dir", before)
+        compilation_cache.reset_cache()
+    assert len(keys[0]) > 3
+    assert keys[0] == keys[1]
 
 
 TEXTS = [
