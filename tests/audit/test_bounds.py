@@ -63,8 +63,8 @@ def test_an_attack_that_sees_nothing_bounds_nothing() -> None:
 def test_bounds_are_wrong_no_more_often_than_they_say(bound) -> None:
     """A mechanism whose ε is known: 2000 audits at 80% confidence.
 
-    Of bounds that were exact, 400 would be above it, and more than 480 by chance in
-    one of 10⁵ cases.
+    Of bounds that were exact, 400 would be above it, and more than 480 with probability
+    10⁻⁵.
     """
     mu, delta, runs = 1.0, 0.01, 500
     generator = np.random.default_rng(5)

@@ -45,7 +45,7 @@ def test_what_must_catch_a_bug_exists() -> None:
 @pytest.mark.parametrize("bug", QUICK, ids=lambda bug: bug.name)
 def test_a_bug_is_caught(bug: Bug) -> None:
     found = caught(bug)
-    assert found.is_caught, found.told
+    assert found.is_caught, found.seen
 
 
 @pytest.mark.slow
@@ -54,13 +54,13 @@ def test_a_bug_is_caught(bug: Bug) -> None:
 )
 def test_every_other_bug_is_caught(bug: Bug) -> None:
     found = caught(bug)
-    assert found.is_caught, found.told
+    assert found.is_caught, found.seen
 
 
 def test_a_copy_without_a_bug_passes() -> None:
     found = caught(None, "full-data: exact test on all records, 1 decision", 100_000)
     assert not found.is_caught
-    assert "certified" in found.told
+    assert "certified" in found.seen
 
 
 def test_a_crash_catches_nothing() -> None:
@@ -69,7 +69,7 @@ def test_a_crash_catches_nothing() -> None:
         Bug("crash", (crash,), "randomness: words of decisions: of each run")
     )
     assert not found.is_caught
-    assert "ZeroDivisionError" in found.told
+    assert "ZeroDivisionError" in found.seen
 
 
 def test_a_bug_that_no_longer_fits_is_refused() -> None:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an attack is, and what comes of it.
 
-An attack names what the accountants are told, and plays the true code on two tables
-that differ in one record. A test asks whether randomness is what proofs assume; it has
+An attack names the events that the accountants charge for, and plays the true code on
+two tables that differ in one record. A test asks whether randomness is what proofs assume; it has
 a p-value instead of an ε.
 """
 
@@ -39,7 +39,7 @@ class Attack:
     name
         What is attacked.
     events
-        What the accountants are told of it.
+        What the accountants charge for.
     delta
         The δ at which ε is bounded.
     threshold

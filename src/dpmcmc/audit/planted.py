@@ -82,14 +82,14 @@ class Caught:
         Whether it was caught, as it must be.
     seconds
         How soon.
-    told
-        What was seen: of an attack, the certified ε and the bound above it.
+    seen
+        Of an attack, the bound on ε and the certified ε; of a test, that it fails.
     """
 
     bug: Bug
     is_caught: bool
     seconds: float
-    told: str
+    seen: str
 
 
 @cache
@@ -118,8 +118,8 @@ def caught(bug: Bug | None, by: str | None = None, runs: int = 0) -> Caught:
         _plant(bug, folder)
         begun = time.perf_counter()
         judge = _by_test if bug.is_for_a_test else _by_attack
-        is_caught, told = judge(bug, folder)
-        return Caught(bug, is_caught, time.perf_counter() - begun, told)
+        is_caught, seen = judge(bug, folder)
+        return Caught(bug, is_caught, time.perf_counter() - begun, seen)
 
 
 def table(found: list[Caught]) -> str:
@@ -130,7 +130,7 @@ def table(found: list[Caught]) -> str:
     ]
     for one in found:
         by = one.bug.caught_by if one.is_caught else "**not caught**"
-        lines.append(f"| {one.bug.name} | {by} | {one.seconds:.0f} | {one.told} |")
+        lines.append(f"| {one.bug.name} | {by} | {one.seconds:.0f} | {one.seen} |")
     return "\n".join(lines)
 
 
@@ -176,13 +176,14 @@ def _by_attack(bug: Bug, folder: Path) -> tuple[bool, str]:
     found = json.loads(done.stdout)
     if found["p_value"] is not None:
         return not found["passed"], f"p = {found['p_value']:.1g}"
-    told = f"ε ≥ {found['bound']:.3g}, certified {found['certified']:.3g}"
-    return not found["passed"], told
+    seen = f"ε ≥ {found['bound']:.3g}, certified {found['certified']:.3g}"
+    return not found["passed"], seen
 
 
 def _by_test(bug: Bug, folder: Path) -> tuple[bool, str]:
     done = _run(
         bug, folder, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", bug.caught_by
     )
-    told = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
-    return done.returncode == _FAILED and bool(told), "the test fails"
+    failed = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
+    is_caught = done.returncode == _FAILED and bool(failed)
+    return is_caught, "the test fails" if is_caught else "the test does not fail"
