@@ -3,8 +3,8 @@
 """What an attack is, and what comes of it.
 
 An attack names the events that the accountants charge for, and plays the true code on
-two tables that differ in one record. A test asks whether randomness is what proofs assume; it has
-a p-value instead of an ε.
+two tables that differ in one record. A check asks whether randomness is what proofs
+assume; it has a p-value instead of an ε.
 """
 
 import math
