@@ -35,7 +35,7 @@ __all__ = ["batch_attacks", "batch_checks"]
 Table = list[float]
 
 _DELTA = 1e-2
-_MANY, _TOGETHER = 2_000, 40
+_MANY, _TOGETHER = 5_000, 40
 """Chains; and decisions that one batch would move together, if it were for all."""
 
 
