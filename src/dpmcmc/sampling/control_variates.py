@@ -31,6 +31,7 @@ from dpmcmc.sampling.draws import collect_draws
 from dpmcmc.sampling.fit.fitted import Fitted
 from dpmcmc.sampling.fit.questions import Unravel
 from dpmcmc.sampling.fit.stage import Fit
+from dpmcmc.sampling.fit.twin import find_twin, sentence_on
 from dpmcmc.sampling.gaussian_budget import USUAL_SPLIT, split_budget
 from dpmcmc.sampling.normal_shape import moved, proposal_about
 from dpmcmc.sampling.plan import Plan, Request, make_plan
@@ -125,7 +126,9 @@ class ControlVariates:
                 move=lambda draws: moved(draws, quadratic.shift, generator),
             )
             cut = check.cut(problem, so_far)
-            verdict = verdict_on(quadratic, cut, posterior.summary())
+            twin = find_twin(problem, quadratic)
+            other = "" if twin is None else sentence_on(problem, quadratic.mode, twin)
+            verdict = verdict_on(quadratic, cut, posterior.summary(), other)
             return replace(posterior, statement=replace(statement, verdict=verdict))
 
         stages: list[Stage] = [fit, chain, check] if split.clip else [fit, chain]

@@ -26,7 +26,10 @@ _MIXED, _FEW_DRAWS = 1.2, 20
 
 
 def verdict_on(
-    fitted: Fitted, cut: float | None, summary: "pandas.DataFrame"
+    fitted: Fitted,
+    cut: float | None,
+    summary: "pandas.DataFrame",
+    other_mode: str = "",
 ) -> Verdict:
     """Say whether means and intervals can be used.
 
@@ -38,9 +41,11 @@ def verdict_on(
         What decisions cut off a difference of log densities; None if not known.
     summary
         Of the draws: how well the chains have mixed.
+    other_mode
+        A sentence on another mode, if there is one.
     """
     problem = _problem(fitted, summary)
-    model = _on_model(fitted)
+    model = _on_model(fitted) + (f" {other_mode}" if other_mode else "")
     if problem is not None:
         return Verdict("not usable", f"{problem}{model}")
     widest = float(np.max(fitted.widening))
