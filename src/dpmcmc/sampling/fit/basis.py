@@ -107,7 +107,7 @@ def _slopes(problem: Problem) -> np.ndarray:
 
 
 def made_up(one_record: Any) -> Any:
-    """Records of many kinds: 0 and 1, small numbers, and whole ones to a few thousand."""
+    """Records of many kinds: 0 and 1, small numbers, whole ones to a few thousand."""
     generator = np.random.default_rng(0)
 
     def column(leaf: Any) -> np.ndarray:

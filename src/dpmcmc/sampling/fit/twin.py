@@ -66,8 +66,8 @@ def find_twin(problem: Problem, fitted: Fitted) -> np.ndarray | None:
         return _finite(weights[:, None] * look(point).slopes[usable])
 
     for start in _starts(problem, fitted.mode):
-        start = np.where(is_informed, start, fitted.mode)
-        found = least_squares(residual, start, slope, max_nfev=30)
+        from_there = np.where(is_informed, start, fitted.mode)
+        found = least_squares(residual, from_there, slope, max_nfev=30)
         move = found.x - fitted.mode
         is_alike = np.max(np.abs(found.fun)) < _ALIKE
         is_apart = move @ precision @ move > _APART**2 * len(move)
