@@ -13,7 +13,6 @@ import numpy as np
 from dpmcmc.errors import InputError
 from dpmcmc.posterior.posterior import Posterior
 from dpmcmc.posterior.statement import Statement
-from dpmcmc.posterior.summary import arviz
 
 if TYPE_CHECKING:
     from arviz import InferenceData
@@ -43,7 +42,7 @@ def to_arviz(posterior: Posterior) -> "InferenceData":
     with warnings.catch_warnings():
         # ArviZ remarks on chains shorter than they are many; ours may well be.
         warnings.simplefilter("ignore")
-        data = arviz().from_dict(
+        data = _arviz().from_dict(
             **groups,
             **names,
             save_warmup=True,
@@ -54,7 +53,7 @@ def to_arviz(posterior: Posterior) -> "InferenceData":
             sample_stats_warmup_attrs=attributes,
         )
         if posterior.is_noise_aware:
-            own = arviz().from_dict(
+            own = _arviz().from_dict(
                 posterior=dict(posterior.chain_draws),
                 **names,
                 posterior_attrs=attributes,
@@ -88,7 +87,7 @@ def from_netcdf(path: str | Path) -> Posterior:
         raise InputError(f"there is no file {path}. Give a file that was saved.")
     try:
         _require_checksum(Path(path).read_bytes())
-        return _read(arviz().from_netcdf(str(path), engine="h5netcdf"))
+        return _read(_arviz().from_netcdf(str(path), engine="h5netcdf"))
     except Exception:  # whatever a damaged file may cause
         raise InputError(
             f"{path} is not a posterior that dpmcmc saved, or it is damaged. Give a "
@@ -139,3 +138,11 @@ def _require_checksum(data: bytes) -> None:
     length = len(_checksum(b""))
     if data[-length:] != _checksum(data[:-length]):
         raise ValueError("the checksum does not fit")
+
+
+def _arviz() -> Any:
+    """ArviZ, imported when first needed, without its daily announcement."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"\s*ArviZ is undergoing")
+        import arviz as az  # noqa: PLC0415 - slow to import, so only where it is used
+    return az

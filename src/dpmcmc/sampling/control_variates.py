@@ -23,6 +23,7 @@ from dpmcmc.influence.derivatives import Frame, derivatives, prepared
 from dpmcmc.influence.residual import Residual
 from dpmcmc.model.tracing import is_double
 from dpmcmc.posterior import Posterior, Statement
+from dpmcmc.posterior.summary import mixing_of
 from dpmcmc.private import FullData, Grid
 from dpmcmc.proposals import Proposal
 from dpmcmc.sampling.chain import Chain, ChainSetup, chain_lengths, fitted, repeated
@@ -125,7 +126,7 @@ class ControlVariates:
                 move=lambda draws: moved(draws, quadratic.shift, generator),
             )
             cut = check.cut(problem, so_far)
-            verdict = verdict_on(quadratic, cut, posterior.summary())
+            verdict = verdict_on(quadratic, cut, mixing_of(posterior.chain_draws))
             return replace(posterior, statement=replace(statement, verdict=verdict))
 
         stages: list[Stage] = [fit, chain, check] if split.clip else [fit, chain]
