@@ -17,7 +17,7 @@ from dpmcmc.posterior.statement import Statement
 if TYPE_CHECKING:
     from arviz import InferenceData
 
-__all__ = ["from_netcdf", "to_arviz", "to_netcdf"]
+__all__ = ["arviz", "from_netcdf", "to_arviz", "to_netcdf"]
 
 
 def to_arviz(posterior: Posterior) -> "InferenceData":
@@ -42,7 +42,7 @@ def to_arviz(posterior: Posterior) -> "InferenceData":
     with warnings.catch_warnings():
         # ArviZ remarks on chains shorter than they are many; ours may well be.
         warnings.simplefilter("ignore")
-        data = _arviz().from_dict(
+        data = arviz().from_dict(
             **groups,
             **names,
             save_warmup=True,
@@ -53,7 +53,7 @@ def to_arviz(posterior: Posterior) -> "InferenceData":
             sample_stats_warmup_attrs=attributes,
         )
         if posterior.is_noise_aware:
-            own = _arviz().from_dict(
+            own = arviz().from_dict(
                 posterior=dict(posterior.chain_draws),
                 **names,
                 posterior_attrs=attributes,
@@ -87,7 +87,7 @@ def from_netcdf(path: str | Path) -> Posterior:
         raise InputError(f"there is no file {path}. Give a file that was saved.")
     try:
         _require_checksum(Path(path).read_bytes())
-        return _read(_arviz().from_netcdf(str(path), engine="h5netcdf"))
+        return _read(arviz().from_netcdf(str(path), engine="h5netcdf"))
     except Exception:  # whatever a damaged file may cause
         raise InputError(
             f"{path} is not a posterior that dpmcmc saved, or it is damaged. Give a "
@@ -140,7 +140,7 @@ def _require_checksum(data: bytes) -> None:
         raise ValueError("the checksum does not fit")
 
 
-def _arviz() -> Any:
+def arviz() -> Any:
     """ArviZ, imported when first needed, without its daily announcement."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"\s*ArviZ is undergoing")

@@ -205,8 +205,8 @@ class _Sum:
                 noise=self.noise,
                 dtype=problem.dtype,
                 devices=list(problem.devices),
-                done=done,
             )
+            done(problem.size)
         yield Part(self.name, {"total": total})
 
     def describe(self, problem: Problem, so_far: SoFar) -> StageSummary:
