@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.adapters.arguments import bind
-from dpmcmc.adapters.densities import Densities
+from dpmcmc.adapters.densities import Densities, Start
 from dpmcmc.adapters.layout import lay_out
 from dpmcmc.adapters.sites import Site, require_traceable
 from dpmcmc.adapters.stated_responses import responses_of
@@ -150,7 +150,7 @@ def _translated(
     layout, one_record = parts.layout, dict(parts.bound.one)
     start = _start(parts, given)
     require_traceable(parts.bound, parts.log_likelihood, start, one_record)
-    key = jax.random.key(0)
+    key = jax.eval_shape(jax.random.key, 0)
     can_draw = layout.has_prior_distribution and _can_trace(parts.draw_prior, key)
     can_simulate = layout.observed is not None and _can_trace(
         parts.simulate, start, key, one_record
@@ -188,8 +188,12 @@ def _can_trace(function: Callable[..., Any], *arguments: Any) -> bool:
 
 def _start(parts: Densities, given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The starting point, unconstrained, with the values that are given."""
-    require_traceable(parts.bound, parts.start, given, jax.random.key(0))
-    start = jax.device_get(jax.jit(parts.start)(given, jax.random.key(0)))
+
+    def begin(given: Mapping[str, Any]) -> Start:
+        return parts.start(given, jax.random.key(0))
+
+    require_traceable(parts.bound, begin, given)
+    start = jax.device_get(jax.jit(begin)(given))
     for name, is_possible in start.is_possible.items():
         if not is_possible:
             raise InputError(

@@ -46,9 +46,10 @@ def same_program(
     constants, starts from the same values, and has the same settings beside it. None if
     that cannot be said: the function has no hash, or cannot be traced.
     """
-    key, one, bound = jax.random.key(0), dict(parts.bound.one), parts.bound
+    bound, one = parts.bound, dict(parts.bound.one)
     try:
         hash((bound.model, stated))
+        key = jax.eval_shape(jax.random.key, 0)
         theta = jax.eval_shape(parts.start, given, key).theta
         digest = hashlib.sha256(repr(parts.layout).encode())
         for function, *arguments in (

@@ -93,12 +93,9 @@ class ControlVariates:
         def setup(context: Context, so_far: SoFar) -> ChainSetup:
             del context
             quadratic = found(so_far)
-            with jax.enable_x64(True):
-                mean = unravel(jnp.asarray(quadratic.mode))
+            mean = problem.unravel(quadratic.mode, np.float64)
             proposal = self.proposal or proposal_about(mean, quadratic.covariance)
-            points = repeated(
-                problem.unravel(quadratic.mode), lengths.chains, problem.dtype
-            )
+            points = repeated(problem.unravel(quadratic.mode), lengths.chains)
             used = replace(test, influence=quadratic.residual(unravel, tempering))
             return ChainSetup(problem, points, proposal, used)
 
