@@ -23,6 +23,7 @@ from dpmcmc.influence.derivatives import Frame, derivatives, prepared
 from dpmcmc.influence.residual import Residual
 from dpmcmc.model.tracing import is_double
 from dpmcmc.posterior import Posterior, Statement
+from dpmcmc.posterior.summary import mixing_of
 from dpmcmc.private import FullData, Grid
 from dpmcmc.proposals import Proposal
 from dpmcmc.sampling.chain import Chain, ChainSetup, chain_lengths, fitted, repeated
@@ -93,12 +94,9 @@ class ControlVariates:
         def setup(context: Context, so_far: SoFar) -> ChainSetup:
             del context
             quadratic = found(so_far)
-            with jax.enable_x64(True):
-                mean = unravel(jnp.asarray(quadratic.mode))
+            mean = problem.unravel(quadratic.mode, np.float64)
             proposal = self.proposal or proposal_about(mean, quadratic.covariance)
-            points = repeated(
-                problem.unravel(quadratic.mode), lengths.chains, problem.dtype
-            )
+            points = repeated(problem.unravel(quadratic.mode), lengths.chains)
             used = replace(test, influence=quadratic.residual(unravel, tempering))
             return ChainSetup(problem, points, proposal, used)
 
@@ -128,7 +126,8 @@ class ControlVariates:
             cut = check.cut(problem, so_far)
             twin = find_twin(problem, quadratic)
             other = "" if twin is None else sentence_on(problem, quadratic.mode, twin)
-            verdict = verdict_on(quadratic, cut, posterior.summary(), other)
+            mixing = mixing_of(posterior.chain_draws)
+            verdict = verdict_on(quadratic, cut, mixing, other)
             return replace(posterior, statement=replace(statement, verdict=verdict))
 
         stages: list[Stage] = [fit, chain, check] if split.clip else [fit, chain]
