@@ -155,6 +155,7 @@ def _run(bug: Bug, folder: Path, *command: str) -> "subprocess.CompletedProcess[
         "PYTHONPATH": str(folder),
         # a profile of a broken accountant must not be kept for the true one
         "DPMCMC_CACHE": str(folder.parent / "cache"),
+        "DPMCMC_NO_COMPILED": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
     }
     return subprocess.run(
