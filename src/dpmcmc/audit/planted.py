@@ -18,12 +18,11 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import dpmcmc
 from dpmcmc.errors import InputError
 
 __all__ = ["Bug", "Caught", "Edit", "bugs", "caught", "table"]
 
-_SOURCE = Path(dpmcmc.__file__).parent
+_SOURCE = Path(__file__).parents[1]
 _LONGEST = 300
 """Seconds after which a bug counts as not caught."""
 
