@@ -22,7 +22,7 @@ from dpmcmc.private import FullData, Grid, Records
 __all__ = ["Timing", "timings"]
 
 _RECORDS = 2_000
-_RUNS = {Size.QUICK: 100, Size.WHOLE: 2_000}
+_RUNS = {Size.QUICK: 50, Size.WHOLE: 2_000}
 _HOSTILE = {"NaN": np.nan, "a denormal number": 1e-310, "a huge number": 1e300}
 
 
