@@ -111,3 +111,9 @@ def test_what_was_found_can_be_kept() -> None:
         assert np.array_equal(kept, value)
         assert isinstance(kept, type(value))
     assert again.widening == pytest.approx(1.1)
+
+
+def test_another_mode_is_said_whatever_the_verdict() -> None:
+    for changes in ({}, {"arrived": False}, {"is_flat": True}):
+        found = verdict_on(fitted(**changes), 0.1, MIXED, "There is another mode.")
+        assert found.reason.endswith(" There is another mode.")

@@ -32,6 +32,7 @@ from dpmcmc.sampling.draws import collect_draws
 from dpmcmc.sampling.fit.fitted import Fitted
 from dpmcmc.sampling.fit.questions import Unravel
 from dpmcmc.sampling.fit.stage import Fit
+from dpmcmc.sampling.fit.twin import find_twin, sentence_on
 from dpmcmc.sampling.gaussian_budget import USUAL_SPLIT, split_budget
 from dpmcmc.sampling.normal_shape import moved, proposal_about
 from dpmcmc.sampling.plan import Plan, Request, make_plan
@@ -123,7 +124,10 @@ class ControlVariates:
                 move=lambda draws: moved(draws, quadratic.shift, generator),
             )
             cut = check.cut(problem, so_far)
-            verdict = verdict_on(quadratic, cut, mixing_of(posterior.chain_draws))
+            twin = find_twin(problem, quadratic)
+            other = "" if twin is None else sentence_on(problem, quadratic.mode, twin)
+            mixing = mixing_of(posterior.chain_draws)
+            verdict = verdict_on(quadratic, cut, mixing, other)
             return replace(posterior, statement=replace(statement, verdict=verdict))
 
         stages: list[Stage] = [fit, chain, check] if split.clip else [fit, chain]

@@ -22,7 +22,12 @@ _MIXED, _FEW_DRAWS = 1.2, 20
 """Chains with a larger r-hat, or fewer effective draws, have not mixed."""
 
 
-def verdict_on(fitted: Fitted, cut: float | None, mixing: Mixing) -> Verdict:
+def verdict_on(
+    fitted: Fitted,
+    cut: float | None,
+    mixing: Mixing,
+    other_mode: str = "",
+) -> Verdict:
     """Say whether means and intervals can be used.
 
     Parameters
@@ -33,9 +38,11 @@ def verdict_on(fitted: Fitted, cut: float | None, mixing: Mixing) -> Verdict:
         What decisions cut off a difference of log densities; None if not known.
     mixing
         How well the chains have mixed.
+    other_mode
+        A sentence on another mode, if there is one.
     """
     problem = _problem(fitted, mixing)
-    model = _on_model(fitted)
+    model = _on_model(fitted) + (f" {other_mode}" if other_mode else "")
     if problem is not None:
         return Verdict("not usable", f"{problem}{model}")
     widest = float(np.max(fitted.widening))
