@@ -37,9 +37,9 @@ def sources_of_chunk():
         )
         arguments = (
             running._resident,
-            running._state,
+            running._states[0],
             running._kernel,
-            running._inputs(0, 4),
+            running._inputs(0, 4)[0],
         )
         program, shape = jax.make_jaxpr(
             lambda *given: moves.advance(model, running._test, "float64", *given, 4),
@@ -74,7 +74,7 @@ def test_a_kernel_that_learns_more_is_found(monkeypatch):
         seen.append(jnp.sum(jnp.round(state.memory).astype(jnp.int64), axis=-1))
         return state, accepted
 
-    def learns(kernel, row):
+    def learns(kernel, row, is_step):
         sums = seen.pop().astype(jnp.float64)
         return jax.tree.map(lambda leaf: leaf + jnp.sum(sums) * 1e-9, kernel)
 

@@ -170,6 +170,12 @@ def test_only_ratios_are_added_up_in_the_boundary():
     assert sorted(found) == [
         ("batches.py", "_draw_again", "sort"),  # of numbers of records, not of records
         ("batches.py", "_drawn", "sort"),
+        ("device_batches.py", "_put", "argmax"),  # the first empty place of a batch
+        ("device_batches.py", "draw_again", "max"),  # of counts of empty places
+        ("device_batches.py", "draw_again", "sum"),
+        ("device_batches.py", "draw_on_device", "max"),  # the same: it is inside
+        ("device_batches.py", "draw_on_device", "sort"),
+        ("device_batches.py", "draw_on_device", "sum"),
         ("distributions.py", "mixture_bernoulli", "sum"),  # over parts of a mixture
         ("minibatch.py", "_aligned", "prod"),  # of a shape
         ("ratios.py", "sum_of_steps", "sum"),
@@ -241,8 +247,8 @@ def sources_of_step(dtype="float32", log_likelihood=None, chains=3, test="barker
             chunk=2,
             devices=jax.devices()[:1],
         )
-        inputs = jax.tree.map(lambda leaf: leaf[0], running._inputs(0, 2))
-        arguments = running._resident, running._state, running._kernel, inputs
+        inputs = jax.tree.map(lambda leaf: leaf[0], running._inputs(0, 2)[0])
+        arguments = running._resident, running._states[0], running._kernel, inputs
 
         def step(*given):
             return steps_module._step(model, running._test, dtype, *given)

@@ -159,9 +159,9 @@ def test_a_step_evaluates_each_record_once():
             )
         )(
             chains._resident,
-            chains._state,
+            chains._states[0],
             chains._kernel,
-            chains._inputs(0, 20),
+            chains._inputs(0, 20)[0],
         )
     sines = [
         equation.outvars[0].aval.shape

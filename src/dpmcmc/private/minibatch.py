@@ -59,6 +59,11 @@ class Minibatch:
         del model, devices
         return replace(self, dtype=dtype), None, open_on_host(records, dtype)
 
+    def sampling(self, source: Any) -> Sampling:
+        """How batches are drawn from the records of ``source``."""
+        records = len(jax.tree.leaves(source.arrays)[0])
+        return Sampling(records, self.batch, self.replacement)
+
     def remember(self, *_: Any) -> tuple[()]:
         """Nothing: the next batch is another."""
         return ()
@@ -74,8 +79,7 @@ class Minibatch:
         for it, and nothing of any other record.
         """
         shape = (steps, chains, self.batch)
-        records = len(jax.tree.leaves(source.arrays)[0])
-        sampling = Sampling(records, self.batch, self.replacement)
+        sampling = self.sampling(source)
         found = jax.tree.map(
             lambda leaf: _aligned((*shape, *leaf.shape[1:]), leaf.dtype), source
         )

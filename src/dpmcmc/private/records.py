@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, NoReturn
 from weakref import WeakKeyDictionary
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
@@ -27,13 +28,14 @@ from dpmcmc.private.tables import (
     read_leaf,
 )
 
-__all__ = ["Opened", "Records", "open_on_host", "open_records"]
+__all__ = ["Opened", "Records", "open_on_host", "open_records", "presence"]
 
 
 class Opened(NamedTuple):
     """Records that are open, and which are present; never leaves the boundary.
 
-    ``present`` is None where all are, by the kind of the records alone.
+    Where all are present, by the kind of the records alone, ``present`` is None on the
+    host and their number on devices: entries from there on are padding.
     """
 
     arrays: Any
@@ -129,11 +131,26 @@ def open_records(
         room = [(0, padded - count), *[(0, 0)] * (leaf.ndim - 1)]
         return jax.device_put(np.pad(leaf, room), sharding)
 
-    arrays, present = open_on_host(records, dtype)
-    known = np.ones(count, bool) if present is None else present
-    opened = jax.tree.map(place, Opened(arrays, known))
+    arrays, present = jax.tree.map(place, open_on_host(records, dtype))
+    if present is None:
+        everywhere = NamedSharding(mesh, PartitionSpec())
+        present = jax.device_put(np.int64(count), everywhere)
+    opened = Opened(arrays, present)
     _PLACED[records] = asked, opened
     return opened, block
+
+
+def presence(opened: Opened) -> jax.Array:
+    """Which entries of placed records are present, as a bool of each.
+
+    Guarantee
+    ---------
+    Entry i is a function of record i and of public numbers; false from N on.
+    """
+    if opened.present.ndim == 1:
+        return opened.present
+    # nothing to read: a step is as fast as the memory that it goes through
+    return jnp.arange(len(jax.tree.leaves(opened.arrays)[0])) < opened.present
 
 
 def open_on_host(records: Records, dtype: Any) -> Opened:

@@ -19,7 +19,7 @@ import numpy as np
 from dpmcmc.arithmetic import CLIP_STEPS
 from dpmcmc.private.context import boundary_arithmetic
 from dpmcmc.private.exact_normal import rounded_normals
-from dpmcmc.private.records import Opened, Records, open_records
+from dpmcmc.private.records import Opened, Records, open_records, presence
 from dpmcmc.private.tape import Tape
 
 __all__ = ["Done", "Stretch", "add_up", "release_total"]
@@ -96,6 +96,7 @@ def add_up(
     Every record that is present is handed to ``total`` as present once, among the
     blocks of stretches that cover all blocks once, and results are added as integers.
     """
+    opened = Opened(opened.arrays, presence(opened))
     sample = jax.eval_shape(total, opened.arrays, opened.present, public)
     if sample.size > _MOST_NUMBERS:
         raise ValueError(f"a total of shape {sample.shape} is too long to add")
@@ -146,6 +147,6 @@ def _in_stretches(
 
 def _blocks(sample: Any, devices: int, opened: Opened) -> tuple[int, int, int]:
     """Records of each device, those of a block, and blocks, by the shape of a total."""
-    count = len(opened.present) // devices
+    count = len(jax.tree.leaves(opened.arrays)[0]) // devices
     rows = min(max(1, _NUMBERS_AT_ONCE // sample.size), count)
     return count, rows, -(-count // rows)

@@ -1,0 +1,108 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""What steps read: words of the tape for every chain, and the records of batches.
+
+It is made by the host, or where the chains run; the words are the same.
+"""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from dpmcmc.private.batches import Sampling
+from dpmcmc.private.device_batches import draw_on_device, is_drawn_on_device
+from dpmcmc.private.keystream import Keystream
+from dpmcmc.private.moves import Inputs, Test
+from dpmcmc.private.records import Opened
+from dpmcmc.private.tape import WORDS_PER_STREAM, Stream, Tape
+
+__all__ = ["Room", "Supply"]
+
+
+class Room(NamedTuple):
+    """The most steps of a chunk, chains, and the words that a proposal reads."""
+
+    steps: int
+    chains: int
+    words_a_proposal: int
+
+
+class Supply:
+    """Makes what the steps of a chunk read, addressed by the number of its first step.
+
+    ``source`` holds the records that batches are drawn from, if the test draws any.
+    """
+
+    def __init__(
+        self,
+        tape: Tape,
+        test: Test,
+        source: Opened | None,
+        room: Room,
+        device: jax.Device,
+    ) -> None:
+        self._tape, self._test, self._source, self._room = tape, test, source, room
+        self._sampling: Sampling | None = test.sampling(source)
+        self._keystream: Keystream | None = None
+        if self._sampling is not None and is_drawn_on_device(self._sampling, device):
+            self._keystream = tape.on_device(device)
+            self._source = jax.device_put(source, device)
+
+    def inputs(self, start: int, steps: int) -> Inputs:
+        """What steps ``start`` to ``start + steps`` read, in room for a whole chunk.
+
+        Guarantee
+        ---------
+        Words and batches of these steps, each chain's own, the same whether host or
+        device makes them, in memory that nothing writes to again. No step reads
+        beyond them: there are zeros, or words and batches of later steps.
+        """
+        if self._keystream is None or self._sampling is None:
+            return self._on_host(start, steps)
+        widest = max(self._room.words_a_proposal, self._sampling.batch + 4)
+        if (start + steps) * widest > WORDS_PER_STREAM:
+            raise ValueError(f"steps to {start + steps} are outside the tape")
+        return _on_device(
+            self._keystream, self._source, start, self._room, self._sampling
+        )
+
+    def _on_host(self, start: int, steps: int) -> Inputs:
+        room, chains, words_a_proposal = self._room
+
+        def read(stream: Stream, width: int) -> np.ndarray:
+            words = np.zeros((room, chains, width), np.uint64)
+            for chain in range(chains):
+                stretch = self._tape.words(stream, chain, start * width, steps * width)
+                words[:steps, chain] = stretch.reshape(steps, width)
+            return words
+
+        def pad(leaf: np.ndarray) -> np.ndarray:
+            space = [(0, room - steps), *[(0, 0)] * (leaf.ndim - 1)]
+            return np.pad(leaf, space) if steps < room else leaf
+
+        batch = self._test.batches(self._source, self._tape, chains, start, steps)
+        return Inputs(
+            read(Stream.PROPOSAL, words_a_proposal),
+            read(Stream.TEST, 1)[..., 0],
+            jax.tree.map(pad, batch),
+        )
+
+
+@partial(jax.jit, static_argnames=("room", "sampling"))
+def _on_device(
+    keystream: Keystream, source: Opened, start: Any, room: Room, sampling: Sampling
+) -> Inputs:
+    steps, chains, words_a_proposal = room
+
+    def read(stream: Stream, width: int) -> jax.Array:
+        words = keystream.words(stream, chains, start * width, steps * width)
+        return words.reshape(chains, steps, width).swapaxes(0, 1)
+
+    drawn = draw_on_device(keystream, chains, start, steps, sampling)
+    return Inputs(
+        read(Stream.PROPOSAL, words_a_proposal),
+        read(Stream.TEST, 1)[..., 0],
+        jax.tree.map(lambda leaf: leaf.at[drawn].get(mode="clip"), source),
+    )
