@@ -196,4 +196,4 @@ def test_steps_beyond_the_tape_are_refused_on_a_device(monkeypatch):
     with jax.enable_x64(True):
         made.inputs(10, 2)
         with pytest.raises(ValueError, match="outside the tape"):
-            made.inputs(WORDS_PER_STREAM // 8 - 1, 2)
+            made.inputs(WORDS_PER_STREAM // 4 - 1, 2)

@@ -74,8 +74,9 @@ class Chains:
         self._model, self._dtype = model, dtype
         chains = len(jax.tree.leaves(start)[0])
         self._groups = _groups(chains, len(records), kernel, test, devices[0])
-        # the only step of a loop would be compiled, and so rounded, in another way
-        self._room, self._position = max(chunk, 2), 0
+        # Steps that are no part of a loop would be compiled, and so rounded, in another
+        # way: a loop has two turns at least, of two steps each where it is unrolled.
+        self._room, self._position = max(4, chunk + chunk % 2), 0
         with boundary_arithmetic():
             opened: tuple[Test, Opened | None, Opened | None] = test.unseal(
                 model, records, dtype, devices
@@ -103,8 +104,8 @@ class Chains:
         What is released is a function of one bit of the test for each step of each
         chain, of earlier released bits, and of words of the tape that no bit uses.
         Each bit has its own word of the tape, and its own batch if the test has
-        one, used once. The run time and the shapes do not depend on the records'
-        values by any branch of this code.
+        one, used once. The run time and the shapes depend on the records' values by
+        no branch of this code but on released bits.
         """
         with ThreadPoolExecutor(_WORKERS) as pool:
             ready: deque[tuple[int, Future[list[Inputs]]]] = deque()
@@ -141,7 +142,7 @@ class Chains:
                 parts = jax.tree.map(lambda leaf: leaf[:steps], parts)
             if len(parts) == 1:
                 return parts[0]
-            return jax.tree.map(lambda *leaves: jnp.concatenate(leaves, 1), *parts)
+            return _joined(parts)
 
     def _initial(self, start: Any, group: slice) -> State:
         """The state of a group of chains where they start."""
@@ -185,6 +186,11 @@ def _groups(
     if hasattr(kernel, "adapt") or not alone:
         return [slice(0, chains)]
     return [slice(chain, chain + 1) for chain in range(chains)]
+
+
+@jax.jit
+def _joined(parts: list[Released]) -> Released:
+    return jax.tree.map(lambda *leaves: jnp.concatenate(leaves, axis=1), *parts)
 
 
 def _placement(resident: Opened | None, devices: list[jax.Device]) -> Sharding:

@@ -83,11 +83,14 @@ def _put(rows: jax.Array, record: jax.Array, replacement: bool) -> jax.Array:
 
     Nor is it put there if draws are without replacement and the row has it.
     """
-    place = jnp.argmax(rows == NONE, axis=1)
-    is_new = jnp.all(rows != record[:, None], axis=1) | replacement
-    each = jnp.arange(len(rows))
-    kept = rows[each, place]
-    return rows.at[each, place].set(jnp.where(is_new & (record != NONE), record, kept))
+    count, batch = rows.shape
+    places = jnp.where(rows == NONE, jnp.arange(batch, dtype=jnp.int32), batch)
+    place = jnp.min(places, axis=1)  # a full row has none, and nothing is put there
+    is_good = record != NONE
+    if not replacement:
+        is_good &= jnp.all(rows != record[:, None], axis=1)
+    place = jnp.where(is_good, place, batch)
+    return rows.at[jnp.arange(count), place].set(record, mode="drop")
 
 
 def _uniform(halves: jax.Array, records: int) -> jax.Array:

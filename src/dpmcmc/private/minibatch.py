@@ -6,6 +6,9 @@ It keeps nothing: it evaluates the records of the batch at both points.
 """
 
 import math
+import os
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
@@ -28,6 +31,10 @@ __all__ = ["Minibatch"]
 
 _DRAWS_AT_ONCE = 2**17
 """Records drawn and looked up at once: enough to hide the cost of each call."""
+
+_THREADS = max(1, (os.cpu_count() or 1) // 4)
+"""Threads that draw and look up for one chunk: of two chunks at a time, beside the
+device's own."""
 
 _ALIGNMENT = 64
 """Bytes at a multiple of which JAX takes memory of the host as it is."""
@@ -84,11 +91,16 @@ class Minibatch:
             lambda leaf: _aligned((*shape, *leaf.shape[1:]), leaf.dtype), source
         )
         rows = max(1, _DRAWS_AT_ONCE // self.batch)
-        for chain, first in product(range(chains), range(0, steps, rows)):
+
+        def fill(chain: int, first: int) -> None:
             count = min(rows, steps - first)
             drawn = draw_batches(tape, chain, start + first, count, sampling)
             part = np.s_[first : first + count, chain]
             jax.tree.map(partial(_look_up, drawn, part), source, found)
+
+        places = product(range(chains), range(0, steps, rows))
+        with ThreadPoolExecutor(_THREADS) as pool:
+            deque(pool.map(lambda place: fill(*place), places), maxlen=0)
         return found
 
     def decide(

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from dpmcmc.private.batches import Sampling
+from dpmcmc.private.batches import Sampling, spare_words
 from dpmcmc.private.device_batches import draw_on_device, is_drawn_on_device
 from dpmcmc.private.keystream import Keystream
 from dpmcmc.private.moves import Inputs, Test
@@ -59,9 +59,12 @@ class Supply:
         device makes them, in memory that nothing writes to again. No step reads
         beyond them: there are zeros, or words and batches of later steps.
         """
+        if steps > self._room.steps:
+            raise ValueError(f"a chunk has {self._room.steps} steps, not {steps}")
         if self._keystream is None or self._sampling is None:
             return self._on_host(start, steps)
-        widest = max(self._room.words_a_proposal, self._sampling.batch + 4)
+        again = spare_words(self._sampling)
+        widest = max(self._room.words_a_proposal, self._sampling.batch, again)
         if (start + steps) * widest > WORDS_PER_STREAM:
             raise ValueError(f"steps to {start + steps} are outside the tape")
         return _on_device(
