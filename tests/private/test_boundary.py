@@ -184,7 +184,6 @@ def test_only_ratios_are_added_up_in_the_boundary():
         ("device_batches.py", "draw_on_device", "sort"),
         ("device_batches.py", "draw_on_device", "sum"),
         ("distributions.py", "mixture_bernoulli", "sum"),  # over parts of a mixture
-        ("minibatch.py", "_aligned", "prod"),  # of a shape
         ("ratios.py", "sum_of_steps", "sum"),
         ("ratios.py", "sum_of_steps", "sum"),
         ("ratios.py", "sums_of_steps", "reduce"),
@@ -193,6 +192,7 @@ def test_only_ratios_are_added_up_in_the_boundary():
         ("sums.py", "bounded_vectors", "sum"),
         ("sums.py", "exact_sum", "sum"),
         ("sums.py", "total", "sum"),  # inside exact_sum
+        ("supply.py", "_aligned", "prod"),  # of a shape
     ]
 
 

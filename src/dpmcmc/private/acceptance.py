@@ -85,8 +85,6 @@ class FullData:
     def sampling(self, *_: Any) -> None:
         """Every record is read at every step: there is no batch."""
 
-    batches = sampling
-
     def decide(
         self, model: Model, read: Opened, memory: Any, move: Move
     ) -> tuple[jax.Array, Any]:

@@ -5,20 +5,35 @@
 It is made by the host, or where the chains run; the words are the same.
 """
 
+import math
+import os
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import product
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
-from dpmcmc.private.batches import Sampling, spare_words
+from dpmcmc.private.batches import Sampling, draw_batches, spare_words
 from dpmcmc.private.device_batches import draw_on_device, is_drawn_on_device
 from dpmcmc.private.keystream import Keystream
 from dpmcmc.private.moves import Inputs, Test
 from dpmcmc.private.records import Opened
 from dpmcmc.private.tape import WORDS_PER_STREAM, Stream, Tape
 
-__all__ = ["Room", "Supply"]
+__all__ = ["Room", "Supply", "batches_on_host"]
+
+_DRAWS_AT_ONCE = 2**17
+"""Records drawn and looked up at once: enough to hide the cost of each call."""
+
+_THREADS = max(1, (os.cpu_count() or 1) // 4)
+"""Threads that draw and look up for one chunk: of two chunks at a time, beside the
+device's own."""
+
+_ALIGNMENT = 64
+"""Bytes at a multiple of which JAX takes memory of the host as it is."""
 
 
 class Room(NamedTuple):
@@ -43,7 +58,7 @@ class Supply:
         room: Room,
         device: jax.Device,
     ) -> None:
-        self._tape, self._test, self._source, self._room = tape, test, source, room
+        self._tape, self._source, self._room = tape, source, room
         self._sampling: Sampling | None = test.sampling(source)
         self._keystream: Keystream | None = None
         if self._sampling is not None and is_drawn_on_device(self._sampling, device):
@@ -81,15 +96,13 @@ class Supply:
                 words[:steps, chain] = stretch.reshape(steps, width)
             return words
 
-        def pad(leaf: np.ndarray) -> np.ndarray:
-            space = [(0, room - steps), *[(0, 0)] * (leaf.ndim - 1)]
-            return np.pad(leaf, space) if steps < room else leaf
-
-        batch = self._test.batches(self._source, self._tape, chains, start, steps)
+        batch = None
+        if self._sampling is not None:
+            batch = batches_on_host(
+                self._source, self._tape, self._room, start, steps, self._sampling
+            )
         return Inputs(
-            read(Stream.PROPOSAL, words_a_proposal),
-            read(Stream.TEST, 1)[..., 0],
-            jax.tree.map(pad, batch),
+            read(Stream.PROPOSAL, words_a_proposal), read(Stream.TEST, 1)[..., 0], batch
         )
 
 
@@ -109,3 +122,50 @@ def _on_device(
         read(Stream.TEST, 1)[..., 0],
         jax.tree.map(lambda leaf: leaf.at[drawn].get(mode="clip"), source),
     )
+
+
+def batches_on_host(
+    source: Any, tape: Tape, room: Room, start: int, steps: int, sampling: Sampling
+) -> Opened:
+    """Draw the batches of some steps and look up their records, on the host.
+
+    Guarantee
+    ---------
+    Step t of chain c holds the records of the batch that `draw_batches` draws for it,
+    and nothing of any other record. Steps from there to the end of the room hold zeros.
+    """
+    shape = (room.steps, room.chains, sampling.batch)
+    found = jax.tree.map(
+        lambda leaf: _aligned((*shape, *leaf.shape[1:]), leaf.dtype), source
+    )
+    for leaf in jax.tree.leaves(found):
+        leaf[steps:] = 0
+    rows = max(1, _DRAWS_AT_ONCE // sampling.batch)
+
+    def fill(place: tuple[int, int]) -> None:
+        chain, first = place
+        count = min(rows, steps - first)
+        drawn = draw_batches(tape, chain, start + first, count, sampling)
+        part = np.s_[first : first + count, chain]
+        jax.tree.map(partial(_look_up, drawn, part), source, found)
+
+    places = product(range(room.chains), range(0, steps, rows))
+    with ThreadPoolExecutor(_THREADS) as pool:
+        deque(pool.map(fill, places), maxlen=0)
+    return found
+
+
+def _aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """An array that a device of this machine reads where it is, without a copy."""
+    size = math.prod(shape) * dtype.itemsize
+    room = np.empty(size + _ALIGNMENT, np.uint8)
+    first = -room.ctypes.data % _ALIGNMENT
+    return room[first : first + size].view(dtype).reshape(shape)
+
+
+def _look_up(
+    drawn: np.ndarray, part: tuple[slice, int], source: np.ndarray, found: np.ndarray
+) -> None:
+    """Copy the drawn records to their part of what was found."""
+    # Drawn numbers are in range; this mode copies without a buffer.
+    np.take(source, drawn, axis=0, out=found[part], mode="clip")
