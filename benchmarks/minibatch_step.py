@@ -30,7 +30,8 @@ from dpmcmc.proposals import RandomWalk
 from dpmcmc.sampling.barker import corrected_noise
 
 BATCH, TEMPERED, SCALE = 1000, 100.0, 0.1
-CHUNK = 2000
+CHUNK, ROWS = 2000, 2**13
+"""Most steps of a chunk, and about how many steps of all chains, as in a run."""
 MODEL = two_component_mixture((-100.0, 100.0))
 TRUTH = {"mean": 0.0, "gap": 1.0}
 FITTED = correction_for(2.0)
@@ -43,7 +44,7 @@ def private_steps(
     start = {name: jnp.float32(value) for name, value in TRUTH.items()}
     grid = Grid(1.0, scale=TEMPERED / BATCH**0.5)
     decision = BatchDecision(grid, BATCH, corrected_noise(2.0, None))
-    chunk = max(CHUNK // chains, 50)
+    chunk = min(CHUNK, max(16, ROWS // chains))
     run = Chains(
         MODEL,
         Records({"x": records}),

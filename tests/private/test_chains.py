@@ -298,8 +298,8 @@ def test_no_word_is_read_twice_when_a_chunk_fails(addresses, monkeypatch):
 
 
 def test_more_steps_than_a_chunk_are_refused():
-    with pytest.raises(ValueError, match="a chunk has 6 steps, not 7"):
-        make(simulate(9), chunk=6).advance(7)
+    with pytest.raises(ValueError, match="a chunk has 8 steps, not 9"):
+        make(simulate(9), chunk=8).advance(9)
 
 
 def test_each_bit_has_its_own_word(monkeypatch):

@@ -20,6 +20,7 @@ from dpmcmc.model.model import Model
 from dpmcmc.private.context import boundary_arithmetic
 from dpmcmc.private.distributions import Reader
 from dpmcmc.private.moves import (
+    UNROLLED,
     Inputs,
     Mover,
     Released,
@@ -74,9 +75,9 @@ class Chains:
         self._model, self._dtype = model, dtype
         chains = len(jax.tree.leaves(start)[0])
         self._groups = _groups(chains, len(records), kernel, test, devices[0])
-        # Steps that are no part of a loop would be compiled, and so rounded, in another
-        # way: a loop has two turns at least, of two steps each where it is unrolled.
-        self._room, self._position = max(4, chunk + chunk % 2), 0
+        # Steps outside of a loop would be compiled, and so rounded, in another way: a
+        # loop has whole turns, and two of them at least.
+        self._room, self._position = max(2, -(-chunk // UNROLLED)) * UNROLLED, 0
         with boundary_arithmetic():
             opened: tuple[Test, Opened | None, Opened | None] = test.unseal(
                 model, records, dtype, devices

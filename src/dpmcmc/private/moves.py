@@ -18,7 +18,19 @@ from dpmcmc.private.distributions import Reader
 from dpmcmc.private.minibatch import Minibatch
 from dpmcmc.private.records import Opened
 
-__all__ = ["Inputs", "Mover", "Released", "State", "Test", "advance", "initial_state"]
+__all__ = [
+    "UNROLLED",
+    "Inputs",
+    "Mover",
+    "Released",
+    "State",
+    "Test",
+    "advance",
+    "initial_state",
+]
+
+UNROLLED = 4
+"""Steps on a batch that are written out in a turn of the loop over them."""
 
 Test = FullData | Minibatch
 """What decides on a move: a closed list, of which docs/proofs are about."""
@@ -168,7 +180,7 @@ def advance(
     else:
         # Where a step takes microseconds, a device goes through all rows faster than
         # it is asked after each whether to go on.
-        last, unroll = (steps, None) if test.batch is None else (rows, 2)
+        last, unroll = (steps, None) if test.batch is None else (rows, UNROLLED)
         carry = jax.lax.fori_loop(0, last, together, carry, unroll=unroll)
     return carry.state, carry.kernel, carry.released
 
