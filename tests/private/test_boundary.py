@@ -57,6 +57,7 @@ INNER_NAMES = {
         "release_total",
     ),
     *("exact_sum", "exact_counts", "add_up", "vector_of_each", "looks_of_each"),
+    *("vector_of",),
 }
 
 
