@@ -129,7 +129,10 @@ def advance(
     def one(carry: _Carry, memory: Any) -> tuple[_Carry, jax.Array, Any]:
         """One step from a memory; also the bits, and what to keep where accepted."""
         step, state, kernel, released = carry
-        now = jax.tree.map(lambda leaf: _row(leaf, step), inputs)
+        now = jax.tree.map(
+            lambda all_: jax.lax.dynamic_index_in_dim(all_, step, keepdims=False),
+            inputs,
+        )
         given = state._replace(memory=memory)
         moved, accepted = _step(model, test, dtype, resident, given, kernel, now)
         is_step = jnp.full(chains, step < steps)  # rows beyond change nothing
@@ -183,10 +186,6 @@ def advance(
         last, unroll = (steps, None) if test.batch is None else (rows, UNROLLED)
         carry = jax.lax.fori_loop(0, last, together, carry, unroll=unroll)
     return carry.state, carry.kernel, carry.released
-
-
-def _row(leaf: jax.Array, step: jax.Array) -> jax.Array:
-    return jax.lax.dynamic_index_in_dim(leaf, step, keepdims=False)
 
 
 def _adapted(kernel: Mover, row: Released, is_step: jax.Array) -> Mover:

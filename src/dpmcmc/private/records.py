@@ -108,14 +108,13 @@ def open_records(
 ) -> tuple[Opened, int]:
     """Place records on the devices, for use inside the boundary alone.
 
-    They are padded to a whole number of blocks on each device with entries that are not
-    present, and stay there as long as the sealed records do. The length of a block is
-    returned too.
+    Padded to whole blocks on each device with entries that are not present, they stay
+    there as long as the sealed records do. The length of a block is returned too.
 
     Guarantee
     ---------
-    Entry i of every array, and of ``present``, is a function of record i and of
-    public numbers. Entries from N on are not present.
+    Entry i of every array, and of `presence`, is a function of record i and of public
+    numbers. Entries from N on are not present.
     """
     count = len(records)
     block = min(BLOCK, -(-count // len(devices)))
@@ -132,25 +131,21 @@ def open_records(
         return jax.device_put(np.pad(leaf, room), sharding)
 
     arrays, present = jax.tree.map(place, open_on_host(records, dtype))
-    if present is None:
-        everywhere = NamedSharding(mesh, PartitionSpec())
-        present = jax.device_put(np.int64(count), everywhere)
-    opened = Opened(arrays, present)
-    _PLACED[records] = asked, opened
-    return opened, block
+    if present is None:  # a number, as a step is as fast as the memory that it reads
+        present = jax.device_put(np.int64(count), NamedSharding(mesh, PartitionSpec()))
+    _PLACED[records] = asked, Opened(arrays, present)
+    return _PLACED[records][1], block
 
 
 def presence(opened: Opened) -> jax.Array:
-    """Which entries of placed records are present, as a bool of each.
+    """Say of each entry of placed records whether it is present.
 
     Guarantee
     ---------
     Entry i is a function of record i and of public numbers; false from N on.
     """
-    if opened.present.ndim == 1:
-        return opened.present
-    # nothing to read: a step is as fast as the memory that it goes through
-    return jnp.arange(len(jax.tree.leaves(opened.arrays)[0])) < opened.present
+    entries = jnp.arange(len(jax.tree.leaves(opened.arrays)[0]))
+    return opened.present if opened.present.ndim else entries < opened.present
 
 
 def open_on_host(records: Records, dtype: Any) -> Opened:
