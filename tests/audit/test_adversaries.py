@@ -13,9 +13,12 @@ from dpmcmc.accounting import BarkerBit, certify_delta
 from dpmcmc.audit.adaptive import _CELLS, _final_losses, _Plays, _refused, best_game
 from dpmcmc.audit.attack import Size
 from dpmcmc.audit.decisions import Far, best_place, decided, grouped
+from dpmcmc.audit.default_run import default_run_attacks
 from dpmcmc.audit.outside import _told_apart
 from dpmcmc.audit.timing import timings
+from dpmcmc.errors import NotUsableError
 from dpmcmc.private import FullData, Grid
+from dpmcmc.sampling.plan import Plan
 
 CLIP, DECISIONS = 0.2, 5
 
@@ -118,3 +121,15 @@ def test_times_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(one.usual > 0 and one.hostile > 0 for one in found)
     assert all(0 <= one.p_value <= 1 for one in found)
     assert jax.config.jax_enable_x64 is False
+
+
+def test_a_run_that_is_not_usable_is_an_outcome_like_any_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def stops(plan: Plan, *_: object) -> None:
+        raise NotUsableError("fit", "of no use", plan.statement({}))
+
+    monkeypatch.setattr("dpmcmc.audit.default_run.run", stops)
+    (attack,) = default_run_attacks()
+    scores = attack.play(2)
+    assert scores.first.tolist() == scores.second.tolist() == [0.0, 0.0]

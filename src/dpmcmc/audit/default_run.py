@@ -8,6 +8,7 @@ follows the fit's questions by its released answers, and adds up what each answe
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import jax
@@ -15,6 +16,7 @@ import numpy as np
 
 from dpmcmc.audit.attack import Attack, Size
 from dpmcmc.audit.bounds import Scores
+from dpmcmc.errors import NotUsableError
 from dpmcmc.model.model import Model
 from dpmcmc.private import Records, Tape, release_counts, release_sum
 from dpmcmc.sampling.checkpoint import MemoryCheckpoint
@@ -82,7 +84,8 @@ def default_run_attacks() -> list[Attack]:
 
     def score(plan: Plan) -> float:
         checkpoint = MemoryCheckpoint()
-        run(plan, Context(plan.problem, progress=False), checkpoint)
+        with suppress(NotUsableError):  # which is an outcome like any other
+            run(plan, Context(plan.problem, progress=False), checkpoint)
         (fit,) = (one for one in plan.stages if isinstance(one, Fit))
         return _log_ratio(fit, checkpoint.kept(fit.name), problems)
 
