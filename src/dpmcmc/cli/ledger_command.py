@@ -20,6 +20,8 @@ _WIDTH = 50
 _REGISTER = """\
   dpmcmc ledger register study.db people --records 20000 --epsilon 3 --delta 1e-6 \\
       --note "decision 12 of the board"
+  dpmcmc ledger register study.db visits --records 5912 --unit person \
+      --epsilon 3 --delta 1e-6
 """
 _SHOW = """\
   dpmcmc ledger show study.db
@@ -73,6 +75,12 @@ def add(commands: Commands) -> None:
     )
     register.add_argument("dataset", metavar="NAME", help="what the data set is called")
     register.add_argument("--records", type=int, required=True, metavar="N")
+    register.add_argument(
+        "--unit",
+        default="",
+        metavar="COLUMN",
+        help="the column of ids, if N counts units of records, such as persons",
+    )
     register.add_argument("--epsilon", type=float, required=True, metavar="E")
     register.add_argument("--delta", type=float, required=True, metavar="D")
     register.add_argument("--note", default="", help="such as who decided")
@@ -129,6 +137,7 @@ def _register(chosen: argparse.Namespace) -> int:
         ledger.register(
             chosen.dataset,
             records=chosen.records,
+            unit=chosen.unit,
             epsilon=chosen.epsilon,
             delta=chosen.delta,
             note=chosen.note,

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from difflib import SequenceMatcher
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +34,8 @@ class DataFile:
     """Columns of a data file, for `dpmcmc.sample` and `dpmcmc.Records`.
 
     When it is made, the names, the types and the number of records are read. The values
-    are read when a run first needs them, which is after it was agreed to and charged.
+    are read when a run first needs them, which is after it was agreed to and charged;
+    but for the ids of units, whose number is public, which are read to be counted.
 
     Parameters
     ----------
@@ -113,6 +115,31 @@ class DataFile:
             found = self._file.read(self._readings)
         self._require_same()
         return found
+
+    def read_ids(self, name: str) -> Iterator[list[Any]]:
+        """Read whose each record is, for `dpmcmc.Records` with units.
+
+        Parameters
+        ----------
+        name
+            A column of ids, of any type; it need not be among ``columns``.
+
+        Yields
+        ------
+        list
+            The ids of a stretch of records, None where there is none. In a text file
+            they are the cells, without spaces at their ends: 7 and 07 differ.
+
+        Raises
+        ------
+        FileError
+            If there is no such column, or as for `read_values`.
+        """
+        _require_one(self.path, self._file, name)
+        self._require_same()
+        with _problems_of(self.path):
+            yield from self._file.ids(name)
+        self._require_same()
 
     def _require_same(self) -> None:
         if _stamp(self.path) != self._stamp:

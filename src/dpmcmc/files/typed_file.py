@@ -64,6 +64,10 @@ class TypedFile:
                 raise ValueError("there are fewer records than the file says")
         return arrays, present
 
+    def ids(self, name: str) -> Iterator[list[Any]]:
+        """The values of a column of any type as Python has them, None for a null."""
+        return (stretch.to_pylist() for stretch in self.stretches(name))
+
 
 def open_parquet(path: Path) -> TypedFile:
     """Open a Parquet file; its footer is read, no record."""

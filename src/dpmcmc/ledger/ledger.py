@@ -89,6 +89,7 @@ class Ledger:
         records: int,
         epsilon: float,
         delta: float,
+        unit: str = "",
         note: str = "",
         analyst: str | None = None,
     ) -> None:
@@ -97,15 +98,19 @@ class Ledger:
         Parameters
         ----------
         dataset, records
-            Its name, and its number of records, which is public.
+            Its name, and its number of records or units, which is public.
         epsilon, delta
             The budget.
+        unit
+            The column of ids, if the budget is for all records of one unit, such as a
+            person; for one record unless given. Every run must protect the same.
         note, analyst
             Anything worth keeping, such as who decided; and who registers it.
         """
         count = errors.require_count("records", records, "Give the number of records.")
         values = {
             "records": count,
+            "unit": one_line("unit", unit),
             "delta": float(delta),
             **settle(epsilon, delta)._asdict(),
             "note": one_line("note", note),
@@ -122,6 +127,7 @@ class Ledger:
         purpose: str = "",
         only: bool = False,
         claims: tuple[float, float] | None = None,
+        unit: str = "",
     ) -> "Reservation":
         """Set aside what a run may cost, before it reads anything.
 
@@ -137,13 +143,15 @@ class Ledger:
             certificate must be within the budget, and the ledger prices nothing.
         claims
             The (ε, δ) of the run's own statement, as a note.
+        unit
+            What the run protects, as in `register`.
 
         Raises
         ------
         OverBudgetError
             If the run does not fit; nothing was written.
         """
-        values = _request(self._account(dataset), total, only, claims)
+        values = _request(self._account(dataset), total, only, claims, unit)
         values["purpose"], run = one_line("purpose", purpose), secrets.token_hex(4)
         entry = self._append("reserve", dataset, run, analyst, values)
         return Reservation(self, dataset, run, entry.analyst, entry.number)
@@ -155,12 +163,13 @@ class Ledger:
         *,
         only: bool = False,
         claims: tuple[float, float] | None = None,
+        unit: str = "",
     ) -> float:
         """Return the fraction of the budget that `reserve` would set aside, rounded up.
 
         Nothing is written. What is given is as in `reserve`, and is refused as there.
         """
-        values = _request(self._account(dataset), total, only, claims)
+        values = _request(self._account(dataset), total, only, claims, unit)
         values["purpose"], run = "", secrets.token_hex(4)
         entry = sealed(self._head, "", "reserve", dataset, run, "", values)
         account = apply(self._books, entry).account(dataset)
@@ -306,6 +315,7 @@ def _request(
     total: Events,
     only: bool,
     claims: tuple[float, float] | None,
+    unit: str,
 ) -> JSON:
     """Return what an entry says of a run that is to be reserved, but its purpose."""
     tally = tally_of(total)
@@ -321,6 +331,7 @@ def _request(
         )
     return {
         "total": encode(total),
+        "unit": unit,
         "prices": [] if only else prices_text(prices_for(tally, account.capacity)),
         "only": bool(only),
         "claims": None if claims is None else [float(part) for part in claims],

@@ -44,7 +44,7 @@ class Overview:
 
     Attributes
     ----------
-    dataset, records, epsilon, delta, note, registrar, time
+    dataset, records, unit, epsilon, delta, note, registrar, time
         As registered.
     spent, reserved, left
         Fractions of the budget: charged, set aside by open runs but not charged yet
@@ -60,6 +60,7 @@ class Overview:
 
     dataset: str
     records: int
+    unit: str
     epsilon: float
     delta: float
     note: str
@@ -77,9 +78,10 @@ class Overview:
         return asdict(self)
 
     def __str__(self) -> str:
+        what = f"units (by {self.unit})" if self.unit else "records"
         budget = f"ε = {self.epsilon:g}, δ = {self.delta:g}"
         lines = [
-            filled(f"{self.dataset}: {self.records:,} records, {budget}"),
+            filled(f"{self.dataset}: {self.records:,} {what}, {budget}"),
             filled(f"Registered {self.time[:10]} by {self.registrar}."),
             *([filled(f"Note: {self.note}")] if self.note else []),
             "",
@@ -101,6 +103,7 @@ def overview_of(account: Account, delta: float) -> Overview:
     return Overview(
         account.name,
         account.records,
+        account.unit,
         account.epsilon,
         account.delta,
         account.note,

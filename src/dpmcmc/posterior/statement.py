@@ -73,7 +73,10 @@ class Statement:
     epsilon, delta
         The guarantee, rounded up. ε is infinite if the result is not private.
     records
-        The number of records, which is public.
+        The number of records, or of units, which is public.
+    unit, most
+        The column of ids if units were protected, such as persons with all their
+        records, and how many records of a unit counted; None and 1 if each record was.
     stages
         What was released, stage by stage.
     accountant
@@ -103,6 +106,19 @@ class Statement:
     verdict: Verdict | None = None
     notes: tuple[str, ...] = ()
     version: str = ""
+    unit: str | None = None
+    most: int = 1
+
+    @property
+    def one(self) -> str:
+        """What is protected: a "record" or a "unit"."""
+        return "record" if self.unit is None else "unit"
+
+    @property
+    def counted(self) -> str:
+        """How many there are, in words."""
+        by = "" if self.unit is None else f" (by {self.unit})"
+        return f"{self.records:,} {self.one}s{by}"
 
     @property
     def is_private(self) -> bool:
@@ -169,8 +185,9 @@ class Statement:
         return [
             f"Privacy: ε = {round_up(self.epsilon)}, δ = {round_up(self.delta)} "
             "(differential privacy, proven).",
-            f"Protected: any one of the {self.records:,} records, against substitution "
-            "by any other record. The number of records is public.",
+            f"Protected: any one of the {self.counted}, against substitution by any "
+            f"other {self.one}. The number of {self.one}s is public.",
+            *self._unit_lines(),
             *self._stage_lines(),
             *self._common_lines(),
             f"Accountant: {self.accountant}. Rounding of floating-point numbers is "
@@ -185,9 +202,20 @@ class Statement:
         return [
             f"NOT PRIVATE: {'; '.join(reasons)}.",
             "This result carries no privacy guarantee. Do not release it if the "
-            f"{self.records:,} records are sensitive.",
+            f"{self.counted} are sensitive.",
+            *self._unit_lines(),
             *self._stage_lines(),
             *self._common_lines(),
+        ]
+
+    def _unit_lines(self) -> list[str]:
+        if self.unit is None:
+            return []
+        return [
+            f"Unit: all records with one value of {self.unit}. Their log-likelihoods "
+            "are added before anything is bounded; of a unit's records the first "
+            f"{self.most:,} count, and how many it has is not public. In the "
+            "stages below, a unit is called a record."
         ]
 
     def _stage_lines(self) -> list[str]:

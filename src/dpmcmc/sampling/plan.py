@@ -101,16 +101,17 @@ class Plan:
 
     def statement(self, so_far: SoFar) -> Statement:
         """What will be released, or was, and what it costs."""
-        preparation = self.problem.model.preparation
-        found = self.certificate
+        found, records = self.certificate, self.problem.records
         return Statement(
             epsilon=math.inf if found is None else found.epsilon,
             delta=1.0 if found is None else found.delta,
             records=self.problem.size,
+            unit=records.unit,
+            most=records.most,
             stages=self._rows(so_far),
             accountant="none" if found is None else _named(found),
             tempered=self.tempered,
-            prepared=() if preparation is None else preparation.describe(),
+            prepared=self.problem.prepared,
             not_private_because=self.request.not_private_because,
             notes=self.notes,
             version=version("dpmcmc"),

@@ -54,6 +54,9 @@ class Job:
         The columns to read; the values that columns of text may have; the columns of
         integers; public bounds to which columns are clamped. They add to what a
         study says.
+    unit, most
+        The column of ids of units that are protected with all their records, and how
+        many records of a unit count; as in `Records`.
     method
         ``control-variates``, ``sufficient-statistics``, ``barker``,
         ``gaussian-barker`` or ``minibatch-barker``; the default of `sample` unless
@@ -76,6 +79,8 @@ class Job:
     levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     integers: tuple[str, ...] = ()
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    unit: str | None = None
+    most: int | None = None
     method: str | None = None
     clip: float | None = None
     batch: int | None = None

@@ -148,7 +148,7 @@ def _go(
     try:
         posterior = sample(
             study.prepared_model(),
-            study.open(job.data),
+            study.records(job.data),
             epsilon=job.epsilon,
             delta=job.delta,
             checkpoint=checkpoint,
@@ -182,7 +182,7 @@ def _report(
     asked = {
         "Model": Path(job.model).name,
         "Data set": job.dataset or Path(job.data or "").name,
-        "Records": f"{posterior.statement.records:,}",
+        "Protected": posterior.statement.counted,
         "Purpose": job.purpose,
         "Asked by": job.analyst,
     }
