@@ -283,7 +283,7 @@ def _is_wide(shapes: Any) -> bool:
 
 
 def _require_records(model: Model, method: str) -> None:
-    """Refuse units: what a clip takes from a sum over records is another expectation."""
+    """Refuse units: of a sum over records, a clip takes something else."""
     if model.per == "unit":
         raise InputError(
             f"{method} is for models of single records, but the records are grouped "

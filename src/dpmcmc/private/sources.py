@@ -35,9 +35,7 @@ class Table:
     @property
     def kinds(self) -> Any:
         """By types; parts that hold no numbers are refused."""
-        return jax.tree_util.tree_map_with_path(
-            lambda path, leaf: kind_of(named(path), leaf), self.tree
-        )
+        return _kinds(self.tree)
 
     def read(self) -> tuple[Any, np.ndarray | None]:
         """Read the parts one by one."""
@@ -81,10 +79,10 @@ class TableFile:
     is_kept = True
 
     @property
-    def kinds(self) -> dict[str, Kind]:
+    def kinds(self) -> Any:
         """By the schema."""
         size = (len(self.file),)
-        return {name: Kind(size, self.file.schema[name]) for name in self.names}
+        return _kinds({name: Kind(size, self.file.schema[name]) for name in self.names})
 
     def read(self) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """Read the file."""
@@ -108,6 +106,12 @@ def source_of(data: Any) -> Source:
     if hasattr(type(data), "read_values"):
         return TableFile(data, tuple(data.schema))
     return Table(columns_of(data))
+
+
+def _kinds(parts: Any) -> Any:
+    return jax.tree_util.tree_map_with_path(
+        lambda path, leaf: kind_of(named(path), leaf), parts
+    )
 
 
 def named(path: Any) -> str:
