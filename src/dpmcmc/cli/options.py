@@ -72,6 +72,8 @@ def add_job_options(parser: argparse.ArgumentParser, *, many_methods: bool) -> N
     budget = parser.add_argument_group("budget")
     budget.add_argument("--epsilon", type=float, metavar="E", help="ε of the run")
     budget.add_argument("--delta", type=float, metavar="D", help="δ of the run")
+    budget.add_argument("--rho", type=float, metavar="R", help="ρ (zCDP) in place of ε")
+    budget.add_argument("--mu", type=float, metavar="M", help="μ (GDP) in place of ε")
     method = parser.add_argument_group("method")
     method.add_argument(
         "--method",

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpmcmc import errors
+from dpmcmc.accounting.currencies import one_currency
 from dpmcmc.ledger.accounts import Account, Books
-from dpmcmc.ledger.capacity import settle
+from dpmcmc.ledger.capacity import Capacity, settle, settle_in
 from dpmcmc.ledger.codec import JSON, Events, decode, encode
 from dpmcmc.ledger.entries import FIRST, Entry, Head, sealed, time_text
 from dpmcmc.ledger.overview import Overview, overview_of
@@ -87,8 +88,10 @@ class Ledger:
         dataset: str,
         *,
         records: int,
-        epsilon: float,
         delta: float,
+        epsilon: float | None = None,
+        rho: float | None = None,
+        mu: float | None = None,
         unit: str = "",
         note: str = "",
         analyst: str | None = None,
@@ -101,6 +104,10 @@ class Ledger:
             Its name, and its number of records or units, which is public.
         epsilon, delta
             The budget.
+        rho, mu
+            The budget in place of ε: ρ of zero-concentrated, or μ of Gaussian
+            differential privacy. The sum of ρ, or of μ², of all runs stays within it;
+            δ is that at which its ε is stated.
         unit
             The column of ids, if the budget is for all records of one unit, such as a
             person; for one record unless given. Every run must protect the same.
@@ -112,7 +119,7 @@ class Ledger:
             "records": count,
             "unit": one_line("unit", unit),
             "delta": float(delta),
-            **settle(epsilon, delta)._asdict(),
+            **_capacity(delta, epsilon=epsilon, rho=rho, mu=mu)._asdict(),
             "note": one_line("note", note),
         }
         name = one_line("dataset", dataset, empty=False)
@@ -310,6 +317,17 @@ class Reservation:
         self.ledger._append(kind, self.dataset, self.run, self.analyst, values)
 
 
+def _capacity(delta: float, **given: float | None) -> Capacity:
+    """What a budget holds, in whatever currency it was given."""
+    budget = one_currency(**given)
+    if budget is None:
+        raise LedgerError("there is no budget. Give epsilon, rho or mu.")
+    currency, amount = budget
+    if currency == "epsilon":
+        return settle(amount, delta)
+    return settle_in(currency, amount, delta)
+
+
 def _request(
     account: Account,
     total: Events,
@@ -319,6 +337,11 @@ def _request(
 ) -> JSON:
     """Return what an entry says of a run that is to be reserved, but its purpose."""
     tally = tally_of(total)
+    if only and account.capacity.currency != "epsilon":
+        raise LedgerError(
+            f"the budget of {account.name!r} is in {account.capacity.currency}, which "
+            "adds up exactly: an only run has nothing to gain. Take only=False."
+        )
     if only:
         require_alone(account, total)
     if claims is not None and not (

@@ -86,7 +86,7 @@ def _register(books: Books, entry: Entry) -> Account:
             f"{books.accounts[entry.dataset].time[:10]}; a budget is settled once and "
             "for all. Other records need another name."
         )
-    capacity = Capacity(*(values[name] for name in Capacity._fields))
+    capacity = Capacity(*(values[name] for name in Capacity._fields if name in values))
     if not capacity.holds(values["delta"]):
         raise LedgerError(
             f"entry {entry.number} gives {entry.dataset!r} more than its ε and δ hold. "

@@ -74,6 +74,11 @@ class Statement:
         The guarantee, rounded up. ε is infinite if the result is not private.
     records
         The number of records, or of units, which is public.
+    rho, mu
+        The same cost in zero-concentrated and in Gaussian differential privacy, but
+        for what rounding may add to δ; None where it is not known.
+    profile
+        Other pairs (ε, δ) that hold at the same time.
     unit, most
         The column of ids if units were protected, such as persons with all their
         records, and how many records of a unit counted; None and 1 if each record was.
@@ -106,6 +111,9 @@ class Statement:
     verdict: Verdict | None = None
     notes: tuple[str, ...] = ()
     version: str = ""
+    rho: float | None = None
+    mu: float | None = None
+    profile: tuple[tuple[float, float], ...] = ()
     unit: str | None = None
     most: int = 1
 
@@ -167,6 +175,7 @@ class Statement:
             StageSummary(**{**stage, "numbers": _from_json(stage["numbers"])})
             for stage in fields["stages"]
         )
+        fields["profile"] = tuple(map(tuple, fields.get("profile", ())))
         if fields["verdict"] is not None:
             fields["verdict"] = Verdict(**fields["verdict"])
         if fields["epsilon"] is None:
@@ -184,7 +193,7 @@ class Statement:
     def _private_lines(self) -> list[str]:
         return [
             f"Privacy: ε = {round_up(self.epsilon)}, δ = {round_up(self.delta)} "
-            "(differential privacy, proven).",
+            f"(differential privacy, proven){self._in_currencies()}.",
             f"Protected: any one of the {self.counted}, against substitution by any "
             f"other {self.one}. The number of {self.one}s is public.",
             *self._unit_lines(),
@@ -207,6 +216,15 @@ class Statement:
             *self._stage_lines(),
             *self._common_lines(),
         ]
+
+    def _in_currencies(self) -> str:
+        known = {"ρ": (self.rho, "zCDP"), "μ": (self.mu, "GDP")}
+        said = [
+            f"{letter} = {round_up(value)} ({name})"
+            for letter, (value, name) in known.items()
+            if value is not None
+        ]
+        return f"; the same in {', '.join(said)}" if said else ""
 
     def _unit_lines(self) -> list[str]:
         if self.unit is None:

@@ -5,5 +5,13 @@
 from dpmcmc.report.budget import Budget, BudgetEntry, plot_budget
 from dpmcmc.report.page import write_report
 from dpmcmc.report.pictures import plot_posterior
+from dpmcmc.report.profile import plot_profile
 
-__all__ = ["Budget", "BudgetEntry", "plot_budget", "plot_posterior", "write_report"]
+__all__ = [
+    "Budget",
+    "BudgetEntry",
+    "plot_budget",
+    "plot_posterior",
+    "plot_profile",
+    "write_report",
+]

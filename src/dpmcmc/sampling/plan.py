@@ -7,9 +7,16 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from typing import Protocol
+from typing import Any, Protocol
 
-from dpmcmc.accounting import Certificate, Event, certify_epsilon, zcdp_cost
+from dpmcmc.accounting import (
+    Certificate,
+    Event,
+    certify_epsilon,
+    gdp_cost,
+    privacy_profile,
+    zcdp_cost,
+)
 from dpmcmc.errors import InputError
 from dpmcmc.model.python_function import PythonFunction
 from dpmcmc.posterior import Posterior, Statement
@@ -102,6 +109,7 @@ class Plan:
     def statement(self, so_far: SoFar) -> Statement:
         """What will be released, or was, and what it costs."""
         found, records = self.certificate, self.problem.records
+        costs = {} if found is None else _in_currencies(self.events)
         return Statement(
             epsilon=math.inf if found is None else found.epsilon,
             delta=1.0 if found is None else found.delta,
@@ -115,6 +123,7 @@ class Plan:
             not_private_because=self.request.not_private_because,
             notes=self.notes,
             version=version("dpmcmc"),
+            **costs,
         )
 
     def posterior(self, context: Context, so_far: SoFar) -> Posterior:
@@ -216,6 +225,16 @@ def _general_notes(problem: Problem, request: Request) -> list[str]:
             "into: the guarantee holds if it keeps and shows nothing of a record."
         )
     return notes
+
+
+def _in_currencies(events: Events) -> dict[str, Any]:
+    """The cost beside (ε, δ); without what is not known."""
+    rho, mu = zcdp_cost(events), gdp_cost(events)
+    return {
+        "rho": rho if math.isfinite(rho) else None,
+        "mu": mu if math.isfinite(mu) else None,
+        "profile": tuple(map(tuple, privacy_profile(events))),
+    }
 
 
 def _named(certificate: Certificate) -> str:

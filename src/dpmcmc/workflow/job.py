@@ -48,7 +48,7 @@ class Job:
         The Python file of the model, and its name in it: ``model.py:model``.
     data
         The data file; none for a rehearsal of a number of records.
-    epsilon, delta
+    epsilon, delta, rho, mu
         The budget of the run, as in `sample`.
     columns, levels, integers, bounds
         The columns to read; the values that columns of text may have; the columns of
@@ -75,6 +75,8 @@ class Job:
     data: str | None
     epsilon: float | None
     delta: float
+    rho: float | None = None
+    mu: float | None = None
     columns: tuple[str, ...] | None = None
     levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     integers: tuple[str, ...] = ()

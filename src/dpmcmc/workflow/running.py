@@ -151,6 +151,8 @@ def _go(
             study.records(job.data),
             epsilon=job.epsilon,
             delta=job.delta,
+            rho=job.rho,
+            mu=job.mu,
             checkpoint=checkpoint,
             progress=progress,
             **job.settings(),
