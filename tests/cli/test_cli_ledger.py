@@ -60,7 +60,7 @@ def test_which_epsilon_still_fits(dpmcmc: Command, folder: Path) -> None:
     assert 0.8 < found["fits"] < 1
     said = dpmcmc("ledger fits new.db folk --delta 1e-7")
     assert said.out.startswith("folk: ε = 1.")
-    assert said.out.endswith(" at δ = 1e-07\n")
+    assert " at δ = 1e-07 (ρ = " in said.out
     shown = dpmcmc("ledger show new.db --delta 1e-7").out
     assert said.out.removeprefix("folk: ").strip() in shown
     (view,) = json.loads(dpmcmc("ledger show new.db --json").out)
