@@ -117,6 +117,8 @@ def without_privacy(case: Case, draws: int) -> tuple[np.ndarray, np.ndarray]:
         values, vectors = np.linalg.eigh(curvature)
         move = vectors @ ((vectors.T @ slope) / np.maximum(np.abs(values), 1e-3))
         at = at - move * min(1.0, 1.0 / np.abs(move).max())
+        if np.all(np.abs(move) < 0.02 / np.sqrt(np.abs(np.diag(curvature)))):
+            break
     root = jnp.asarray(np.linalg.cholesky(np.linalg.inv(look(at)[1])))
     centre, constant = at, potential(at)
     if not draws:
@@ -138,7 +140,9 @@ def _shown(model: dpmcmc.Model, theta: Any) -> Any:
     return theta if model.transform is None else model.transform(theta)
 
 
-def one_run(case: Case, exact: Any, epsilon: float) -> dict[str, Any]:
+def one_run(
+    case: Case, exact: Any, epsilon: float, steps: int | None
+) -> dict[str, Any]:
     """One private call, and how it compares."""
     begun = time.perf_counter()
     with warnings.catch_warnings():
@@ -149,6 +153,7 @@ def one_run(case: Case, exact: Any, epsilon: float) -> dict[str, Any]:
                 case.records(),
                 epsilon=epsilon,
                 delta=DELTA,
+                steps=steps,
                 progress=False,
             )
         except dpmcmc.NotUsableError as error:
@@ -195,6 +200,7 @@ def main() -> None:
     parser.add_argument(
         "--draws", type=int, default=500, help="of NUTS; 0: by the mode"
     )
+    parser.add_argument("--steps", type=int, help="of each chain; as many as usual")
     parser.add_argument("--only", default="", help="cases whose name begins so")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--table", nargs="*", type=Path)
@@ -210,7 +216,7 @@ def main() -> None:
         epsilons = EPSILONS if case.name.startswith("visits") else (1.0,)
         for epsilon in epsilons:
             for _ in range(chosen.repeats):
-                found = one_run(case, exact, epsilon)
+                found = one_run(case, exact, epsilon, chosen.steps)
                 runs.append({"case": case.name, "epsilon": epsilon, **found})
                 if chosen.out:
                     keep(runs[-1], chosen.out)
