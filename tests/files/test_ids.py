@@ -83,3 +83,13 @@ def test_a_file_of_ids_alone_is_refused(tmp_path: Path) -> None:
     pq.write_table(pa.table({"who": [1, 2]}), path)
     with pytest.raises(InputError):
         Records(DataFile(path), unit="who", most=1)
+
+
+def test_all_columns_but_that_of_ids_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "table.parquet"
+    pq.write_table(pa.table({"who": ["a", "b"], "x": [1.0, 2.0], "y": [3, 4]}), path)
+    file = DataFile(path, without=["who"])
+    assert list(file.schema) == ["x", "y"]
+    assert len(Records(file, unit="who", most=1)) == 2
+    with pytest.raises(FileError):  # text without levels
+        DataFile(path)

@@ -2,8 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Units in a run: the same decisions as without them, and what cannot have them."""
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+import numpyro
+import numpyro.distributions as dist
 import pytest
+from scipy import stats
 
 from dpmcmc import (
     Barker,
@@ -23,6 +28,7 @@ from dpmcmc import (
 from dpmcmc.model import Unit
 from dpmcmc.model.preparation import Clamp
 from dpmcmc.model.units import unit_model
+from dpmcmc.private.records import open_on_host
 from dpmcmc.sampling.problem import make_problem
 from dpmcmc.sampling.sample import plan_run
 
@@ -94,14 +100,9 @@ def test_log_likelihoods_of_the_records_that_are_there_are_added():
 
 def test_a_gradient_is_right_where_an_absent_record_has_none():
     """The log of zero has no derivative: nothing is evaluated where no row is."""
-    import jax
-    import jax.numpy as jnp
-
     made = unit_model(
         Model(lambda theta, row: jnp.log(theta * row["x"]), lambda t: -(t**2), 0.5), 2
     )
-    from dpmcmc.private.records import open_on_host
-
     records = Records({"id": np.array([1, 2, 2]), "x": np.ones(3)}, unit="id", most=2)
     arrays, _ = open_on_host(records, "float32")
     slopes = jax.vmap(jax.grad(made.log_likelihood), (None, 0))(0.5, arrays)
@@ -171,3 +172,21 @@ def test_what_is_stated_of_one_record_alone_is_refused_for_units(model, method):
 def test_an_unknown_kind_of_log_likelihood_is_refused():
     with pytest.raises(InputError, match="per is"):
         Model(lambda theta, row: 0.0, lambda theta: 0.0, 0.5, per="person")
+
+
+def _counts(x, y=None):
+    b = numpyro.sample("b", dist.Normal(0, 1))
+    with numpyro.plate("records", x.shape[0]):
+        numpyro.sample("y", dist.Poisson(jnp.exp(b * x)), obs=y)
+
+
+def test_a_numpyro_model_of_one_record_is_added_over_a_unit():
+    x, y = RNG.normal(size=6).astype(np.float32), np.array([0, 1, 2, 3, 4, 5])
+    table = {"id": np.array([1, 2, 1, 3, 2, 1]), "x": x, "y": y}
+    found = problem(_counts, Records(table, unit="id", most=3))
+    unit = Unit({"x": x[:3], "y": y[:3]}, np.array([True, True, False]))
+    rates = np.exp(0.4 * x[:2])
+    expected = stats.poisson.logpmf(y[:2], rates).sum()
+    value = found.model.record_log_likelihood({"b": 0.4}, unit)
+    assert float(value) == pytest.approx(expected, rel=1e-5)
+    assert found.size == 3

@@ -53,6 +53,9 @@ class DataFile:
     integers
         The columns that hold integers, such as codes of groups. What is not an integer
         is missing. Integer columns of Parquet and Arrow files need no declaration.
+    without
+        The columns that are not read, if ``columns`` are not named: such as that of the
+        ids of units.
 
     Raises
     ------
@@ -77,11 +80,15 @@ class DataFile:
         *,
         levels: Mapping[str, Sequence[str]] | None = None,
         integers: Iterable[str] = (),
+        without: Iterable[str] = (),
     ) -> None:
         self.path = Path(path)
         declared = _declared(levels or {}, _names("integers", integers))
         wanted = _names("columns", () if columns is None else columns)
         self._file, self._stamp = _open(self.path)
+        if not wanted and isinstance(self._file, TypedFile):
+            out = _names("without", without)
+            wanted = tuple(name for name in self._file.names if name not in out)
         self._readings = _readings(self.path, self._file, wanted, declared)
         self.schema = {name: one.dtype for name, one in self._readings.items()}
         if len(self) < 1:

@@ -71,7 +71,13 @@ class Study:
 
     def open(self, path: str | Path) -> DataFile:
         """Open the columns of a data file; no value is read."""
-        return DataFile(path, self.names(), levels=self.levels, integers=self.integers)
+        return DataFile(
+            path,
+            self.names(),
+            levels=self.levels,
+            integers=self.integers,
+            without=() if self.unit is None else (self.unit,),
+        )
 
     def records(self, path: str | Path) -> Records:
         """Seal the records of a data file; ids of units are read, to be counted."""
