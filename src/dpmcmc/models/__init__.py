@@ -13,7 +13,7 @@ from dpmcmc.models.mixtures import mixture, two_component_mixture
 from dpmcmc.models.panels import integrate_effect, logistic_panel, poisson_panel
 from dpmcmc.models.regression import linear_regression, logistic_regression
 from dpmcmc.models.single import bernoulli, normal
-from dpmcmc.models.weighted import Leverage, weighted
+from dpmcmc.models.weighted import Leverage, survey_weighted, weighted
 
 __all__ = [
     "Leverage",
@@ -30,6 +30,7 @@ __all__ = [
     "poisson",
     "poisson_panel",
     "poisson_regression",
+    "survey_weighted",
     "two_component_mixture",
     "weighted",
 ]

@@ -245,6 +245,7 @@ class Statement:
             lines.append(
                 f"Prepared, each record by itself: {'; '.join(self.prepared)}."
             )
+        lines.append("Missing values: a record that has one counts for nothing.")
         if self.is_tempered:
             lines.append(
                 f"Tempered: the likelihood counts for N₀ = {self.tempered:.6g} records "
