@@ -22,7 +22,7 @@ from dpmcmc import (
     Posterior,
     sample_not_private,
 )
-from dpmcmc.posterior.summary import arviz
+from dpmcmc.posterior.netcdf import arviz
 from dpmcmc.proposals import Custom, Mixture
 from dpmcmc.sampling.plan import Method
 from reproduction.drawing import (

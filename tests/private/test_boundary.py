@@ -50,6 +50,7 @@ INNER_NAMES = {
     *("Evidence", "clip_to_grid", "sum_of_steps", "sums_of_steps", "chacha20_words"),
     *("draw_batches", "bounded_vectors", "rounded_normals", "release_total"),
     *("exact_sum", "exact_counts", "add_up", "vector_of_each", "looks_of_each"),
+    *("vector_of",),
 }
 
 

@@ -28,7 +28,7 @@ def sources_of_total(name, dtype="float64"):
         opened = Opened(np.zeros((COUNT, SIZE), dtype), np.ones(COUNT, bool))
 
         def total(opened, public):
-            return exact(LINEAR, question, dtype, 1, opened, public, (0, 1))
+            return exact(LINEAR, question, dtype, 1, opened, public)
 
         program = jax.make_jaxpr(total)(opened, POINT)
     sources, dtypes = [Source.RECORD, Source.RECORD, Source.PUBLIC], []

@@ -147,7 +147,7 @@ def test_a_free_chain_charges_nothing(model: Model, records: np.ndarray) -> None
     test = FullData(Grid(0.05))
 
     def setup(*_: object) -> stage.ChainSetup:
-        points = stage.repeated(problem.initial, 1, problem.dtype)
+        points = stage.repeated(problem.initial, 1)
         return stage.ChainSetup(problem, points, WALK, test)
 
     def never(*_: object) -> None:

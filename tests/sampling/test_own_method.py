@@ -117,7 +117,7 @@ class PilotBarker:
         def setup(context: Context, so_far: SoFar) -> ChainSetup:
             del context
             start = problem.unravel(np.array(pilot.released(so_far)))
-            points = repeated(start, lengths.chains, problem.dtype)
+            points = repeated(start, lengths.chains)
             return ChainSetup(problem, points, self.proposal, test)
 
         decision = BarkerBit(clip=split.clip, records=problem.size)

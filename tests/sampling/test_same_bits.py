@@ -16,6 +16,7 @@ import pytest
 from dpmcmc import (
     Adaptive,
     Barker,
+    ControlVariates,
     GaussianBarker,
     MinibatchBarker,
     Model,
@@ -68,6 +69,11 @@ RUNS = {
         {"method": Barker(clip=0.05, proposal=Adaptive(RandomWalk(0.1)))},
         "0c8b5f38ef65091a",
         [1.693969],
+    ),
+    "control variates": Stored(
+        {"method": ControlVariates(), "epsilon": 2.0, "chains": 2, "steps": 400},
+        "7ba3199ae5509879",
+        [1.696290, 1.698916],
     ),
     "statistics": Stored(
         {

@@ -5,14 +5,18 @@
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from dpmcmc.posterior.statement import Verdict
+from dpmcmc.posterior.summary import Mixing
 from dpmcmc.sampling.fit.fitted import Fitted
 from dpmcmc.sampling.verdict import verdict_on
 
-MIXED = pd.DataFrame({"r_hat": [1.0, 1.01], "ess_bulk": [500.0, 900.0]})
+MIXED = Mixing(
+    ess_bulk=np.array([500.0, 900.0]),
+    ess_tail=np.array([400.0, 700.0]),
+    r_hat=np.array([1.0, 1.01]),
+)
 
 
 def fitted(**changes: Any) -> Fitted:
@@ -39,8 +43,8 @@ def fitted(**changes: Any) -> Fitted:
     return Fitted(**{**values, **changes})
 
 
-def verdict(cut: float | None = 0.1, summary: Any = MIXED, **changes: Any) -> Verdict:
-    return verdict_on(fitted(**changes), cut, summary)
+def verdict(cut: float | None = 0.1, mixing: Mixing = MIXED, **changes: Any) -> Verdict:
+    return verdict_on(fitted(**changes), cut, mixing)
 
 
 @pytest.mark.parametrize("cut", [None, 0.0, 0.9])
@@ -69,9 +73,9 @@ def test_intervals_may_be_wide(changes: Any) -> None:
     [
         {"is_flat": True},
         {"is_far": True},
-        {"summary": MIXED.assign(r_hat=[1.0, 1.3])},
-        {"summary": MIXED.assign(r_hat=[1.0, np.nan])},
-        {"summary": MIXED.assign(ess_bulk=[500.0, 10.0])},
+        {"mixing": MIXED._replace(r_hat=np.array([1.0, 1.3]))},
+        {"mixing": MIXED._replace(r_hat=np.array([1.0, np.nan]))},
+        {"mixing": MIXED._replace(ess_bulk=np.array([500.0, 10.0]))},
         {"is_flat": True, "arrived": False, "cut": 5.0},
     ],
     ids=["flat", "far", "not mixed", "stuck", "few", "several"],
@@ -107,3 +111,9 @@ def test_what_was_found_can_be_kept() -> None:
         assert np.array_equal(kept, value)
         assert isinstance(kept, type(value))
     assert again.widening == pytest.approx(1.1)
+
+
+def test_another_mode_is_said_whatever_the_verdict() -> None:
+    for changes in ({}, {"arrived": False}, {"is_flat": True}):
+        found = verdict_on(fitted(**changes), 0.1, MIXED, "There is another mode.")
+        assert found.reason.endswith(" There is another mode.")

@@ -24,7 +24,7 @@ import scipy
 
 from dpmcmc.accounting.profiles import Profile
 
-__all__ = ["cache_folder", "cached_profile"]
+__all__ = ["cache_folder", "cached_profile", "is_ours"]
 
 _MAKERS = (
     "../arithmetic.py",
@@ -81,7 +81,7 @@ def cached_profile(
 def _read(path: Path, key: str) -> Profile | None:
     try:
         with path.open("rb") as file:
-            if _is_ours(path.parent.stat()) and _is_ours(os.fstat(file.fileno())):
+            if is_ours(path.parent.stat()) and is_ours(os.fstat(file.fileno())):
                 with np.load(file, allow_pickle=False) as content:
                     if str(content["key"]) == key:
                         return Profile(content["epsilons"], content["deltas"])
@@ -93,7 +93,7 @@ def _read(path: Path, key: str) -> Profile | None:
 def _write(path: Path, key: str, profile: Profile) -> None:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not _is_ours(path.parent.stat()):
+        if not is_ours(path.parent.stat()):
             return
         # Written beside and moved into place, so that a reader never sees a part; for
         # its owner alone, as temporary files are.
@@ -104,7 +104,7 @@ def _write(path: Path, key: str, profile: Profile) -> None:
         return
 
 
-def _is_ours(status: os.stat_result) -> bool:
+def is_ours(status: os.stat_result) -> bool:
     """Say whether this user owns it and nobody else may write it."""
     if not hasattr(os, "getuid"):
         return False

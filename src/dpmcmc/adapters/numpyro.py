@@ -11,11 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.adapters.arguments import bind
-from dpmcmc.adapters.densities import Densities
+from dpmcmc.adapters.densities import Densities, Start
 from dpmcmc.adapters.layout import lay_out
 from dpmcmc.adapters.sites import Site, require_traceable
 from dpmcmc.adapters.stated_responses import responses_of
 from dpmcmc.adapters.synthetic import require_separate_records
+from dpmcmc.adapters.translated import kept, same_program
 from dpmcmc.errors import InputError, require_count
 from dpmcmc.model.coords import Coords, Dims
 from dpmcmc.model.model import Model
@@ -126,26 +127,47 @@ def from_numpyro(
         bound = bind(model, one_record)
         layout = lay_out(bound, count, plate)
         parts = Densities(bound, count, layout)
-        start = _start(parts, {} if initial is None else initial)
-        require_traceable(bound, parts.log_likelihood, start, dict(bound.one))
-        key = jax.random.key(0)
-        can_draw = layout.has_prior_distribution and _can_trace(parts.draw_prior, key)
-        can_simulate = layout.observed is not None and _can_trace(
-            parts.simulate, start, key, dict(bound.one)
-        )
-        adapted = Model(
-            log_likelihood=parts.log_likelihood,
-            log_prior=jax.jit(parts.log_prior),
-            initial=start,
-            transform=jax.jit(parts.show),
-            draw_prior=jax.jit(parts.draw_prior) if can_draw else None,
-            simulate=jax.jit(parts.simulate) if can_simulate else None,
-            preparation=preparation,
-            responses=responses_of(parts, start),
-            coords=coords or {},
-            dims=dims or {},
-        )
-        require_separate_records(adapted, parts)
+        given = {
+            name: _value(name, value, layout.latents)
+            for name, value in (initial or {}).items()
+        }
+
+        def translated() -> Model:
+            return _translated(parts, given, preparation, coords or {}, dims or {})
+
+        stated = (plate, preparation, repr(coords or {}), repr(dims or {}))
+        return kept(same_program(parts, given, stated), translated)
+
+
+def _translated(
+    parts: Densities,
+    given: Mapping[str, np.ndarray],
+    preparation: Preparation | None,
+    coords: Coords,
+    dims: Dims,
+) -> Model:
+    """The model of one record, once it is known that there can be one."""
+    layout, one_record = parts.layout, dict(parts.bound.one)
+    start = _start(parts, given)
+    require_traceable(parts.bound, parts.log_likelihood, start, one_record)
+    key = jax.eval_shape(jax.random.key, 0)
+    can_draw = layout.has_prior_distribution and _can_trace(parts.draw_prior, key)
+    can_simulate = layout.observed is not None and _can_trace(
+        parts.simulate, start, key, one_record
+    )
+    adapted = Model(
+        log_likelihood=parts.log_likelihood,
+        log_prior=jax.jit(parts.log_prior),
+        initial=start,
+        transform=jax.jit(parts.show),
+        draw_prior=jax.jit(parts.draw_prior) if can_draw else None,
+        simulate=jax.jit(parts.simulate) if can_simulate else None,
+        preparation=preparation,
+        responses=responses_of(parts, start),
+        coords=coords,
+        dims=dims,
+    )
+    require_separate_records(adapted, parts)
     return adapted
 
 
@@ -164,12 +186,14 @@ def _can_trace(function: Callable[..., Any], *arguments: Any) -> bool:
     return True
 
 
-def _start(parts: Densities, initial: Mapping[str, Any]) -> dict[str, np.ndarray]:
+def _start(parts: Densities, given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The starting point, unconstrained, with the values that are given."""
-    latents = parts.layout.latents
-    given = {name: _value(name, initial[name], latents) for name in initial}
-    require_traceable(parts.bound, parts.start, given, jax.random.key(0))
-    start = jax.device_get(jax.jit(parts.start)(given, jax.random.key(0)))
+
+    def begin(given: Mapping[str, Any]) -> Start:
+        return parts.start(given, jax.random.key(0))
+
+    require_traceable(parts.bound, begin, given)
+    start = jax.device_get(jax.jit(begin)(given))
     for name, is_possible in start.is_possible.items():
         if not is_possible:
             raise InputError(

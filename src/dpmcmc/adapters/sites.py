@@ -241,7 +241,7 @@ def _site(site: Message, value: Origin, density: Origin) -> Site:
         is_factor=is_sample and isinstance(distribution, dist.Unit),
         is_discrete=is_discrete,
         is_plain=is_sample and site["scale"] is None and not _is_masked(distribution),
-        choices=len(support_of(site)) if is_discrete and _is_finite(site) else None,
+        choices=_choices(site) if is_discrete else None,
         batch_shape=tuple(distribution.batch_shape) if is_sample else (),
         shape=jnp.shape(site["value"]),
         value=value,
@@ -253,13 +253,12 @@ def _is_masked(distribution: Any) -> bool:
     return isinstance(distribution, dist.MaskedDistribution)
 
 
-def _is_finite(site: Message) -> bool:
-    """Whether all values of a discrete site can be listed, the same in any run."""
+def _choices(site: Message) -> int | None:
+    """How many values a discrete site has, the same in any run; None if not finite."""
     try:
-        jax.eval_shape(lambda: support_of(site))
+        return len(jax.eval_shape(lambda: support_of(site)))
     except Exception:  # NumPyro says in several ways that it cannot list them
-        return False
-    return True
+        return None
 
 
 def _plates(seen: Mapping[str, Message]) -> dict[str, Plate]:

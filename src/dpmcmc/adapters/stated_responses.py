@@ -97,7 +97,7 @@ def _values(
         return None
     if origin.names:
         return None
-    found = np.ravel(jax.jit(support)(parts.bound.blanks(1)))
+    found = np.ravel(jax.jit(lambda: support(parts.bound.blanks(1)))())
     return tuple(found.astype(float).tolist())
 
 

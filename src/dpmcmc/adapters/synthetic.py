@@ -50,7 +50,10 @@ def require_separate_records(model: Model, parts: Densities) -> None:
     """
 
     @jax.jit
-    def both(theta: Any, columns: Any) -> tuple[jax.Array, jax.Array]:
+    def both(theta: Any, columns: Any, seed: int) -> tuple[jax.Array, jax.Array]:
+        if model.simulate is not None:
+            keys = jax.random.split(jax.random.key(seed), _TOGETHER)
+            columns = jax.vmap(model.simulate, (None, 0, 0))(theta, keys, columns)
         together = parts.log_likelihoods(parts.constrain(theta), columns, _TOGETHER)
         alone = jax.vmap(lambda record: parts.log_likelihood(theta, record))(columns)
         return together, alone
@@ -61,10 +64,7 @@ def require_separate_records(model: Model, parts: Densities) -> None:
             rng = np.random.default_rng(attempt)
             theta = {name: _near(value, rng) for name, value in model.initial.items()}
             columns = _columns(parts.bound, rng, floats)
-            if model.simulate is not None:
-                keys = jax.random.split(jax.random.key(attempt), _TOGETHER)
-                columns = jax.vmap(model.simulate, (None, 0, 0))(theta, keys, columns)
-            together, alone = map(np.asarray, both(theta, columns))
+            together, alone = map(np.asarray, both(theta, columns, attempt))
         if not np.allclose(together, alone, _TOLERANCE, _TOLERANCE, equal_nan=True):
             raise InputError(
                 "the likelihood of a record depends on the other records: the model "
@@ -84,10 +84,10 @@ def _near(value: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 def _columns(
     bound: Bound, rng: np.random.Generator, floats: Maker
-) -> dict[str, jax.Array]:
+) -> dict[str, np.ndarray]:
     return {
-        name: jnp.asarray(floats(rng, leaf.shape))
+        name: floats(rng, leaf.shape)
         if jnp.issubdtype(leaf.dtype, jnp.floating)
-        else jnp.asarray(rng.integers(0, 2, leaf.shape), leaf.dtype)
+        else np.asarray(rng.integers(0, 2, leaf.shape), leaf.dtype)
         for name, leaf in bound.shapes(_TOGETHER).items()
     }

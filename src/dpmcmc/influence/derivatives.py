@@ -8,6 +8,7 @@ whatever the number of coefficients. With A the derivative of η by coordinates 
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -34,10 +35,6 @@ class Frame(NamedTuple):
     centre: Any
     factor: Any
 
-    def in_precision(self, dtype: Any) -> "Frame":
-        """The same frame as arrays of JAX."""
-        return Frame(jnp.asarray(self.centre, dtype), jnp.asarray(self.factor, dtype))
-
 
 def prepared(model: Model, record: Any) -> Any:
     """A record as the log-likelihood reads it."""
@@ -48,6 +45,14 @@ def derivatives(
     model: Model, record: Any, frame: Frame, unravel: Callable[[jax.Array], Any]
 ) -> tuple[jax.Array, jax.Array]:
     """Gradient and Hessian in v at the centre, for a prepared record."""
+    return _derivatives(model, record, _in_precision(frame), unravel)
+
+
+# Traced once, for all programs that ask for derivatives.
+@partial(jax.jit, static_argnames=("model", "unravel"), inline=True)
+def _derivatives(
+    model: Model, record: Any, frame: Frame, unravel: Callable[[jax.Array], Any]
+) -> tuple[jax.Array, jax.Array]:
     found, at, factors = _linear_part(model, record, frame, unravel)
 
     def first(eta: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -64,7 +69,7 @@ def gradient(
     model: Model, record: Any, frame: Frame, unravel: Callable[[jax.Array], Any]
 ) -> tuple[jax.Array, jax.Array]:
     """Log-likelihood and gradient in v at the centre, for a prepared record."""
-    found, at, factors = _linear_part(model, record, frame, unravel)
+    found, at, factors = _linear_part(model, record, _in_precision(frame), unravel)
     value, slope = jax.value_and_grad(
         lambda one: found.log_likelihood(split_predictors(found, one), record)
     )(at)
@@ -75,7 +80,6 @@ def _linear_part(
     model: Model, record: Any, frame: Frame, unravel: Callable[[jax.Array], Any]
 ) -> tuple[Predictors, jax.Array, jax.Array]:
     """The predictors, their values at the centre, and their derivative by v."""
-    frame = frame.in_precision(jnp.result_type(float))
     centre = unravel(frame.centre)
     found = find_predictors(model.log_likelihood, centre, record)
 
@@ -83,6 +87,11 @@ def _linear_part(
         return ravel_pytree(found.at(unravel(flat), record))[0]
 
     return found, eta(frame.centre), jax.jacrev(eta)(frame.centre) @ frame.factor
+
+
+def _in_precision(frame: Frame) -> Frame:
+    """The same frame as arrays of JAX."""
+    return Frame(*(jnp.asarray(part, jnp.result_type(float)) for part in frame))
 
 
 def split_predictors(found: Predictors, eta: jax.Array) -> list[jax.Array]:

@@ -248,7 +248,7 @@ def _follow(
             return visit.literal(variable.val)
         return known[variable]
 
-    for equation in program.eqns:
+    for equation in _needed(program):
         given = [read(variable) for variable in equation.invars]
         if equation.primitive.name in ("jit", "pjit"):
             inner = equation.params["jaxpr"]
@@ -259,3 +259,18 @@ def _follow(
             made = visit(equation, given, places)
         known.update(zip(equation.outvars, made, strict=True))
     return [read(variable) for variable in program.outvars]
+
+
+def _needed(program: Any) -> list[Any]:
+    """The operations that the outputs of a program depend on, in order.
+
+    The others, such as checks of arguments whose outcome nothing reads, would be traced
+    and batched again in every program that the predictors are part of.
+    """
+    read = {v for v in program.outvars if not isinstance(v, Literal)}
+    needed = []
+    for equation in reversed(program.eqns):
+        if equation.effects or not read.isdisjoint(equation.outvars):
+            needed.append(equation)
+            read.update(v for v in equation.invars if not isinstance(v, Literal))
+    return needed[::-1]

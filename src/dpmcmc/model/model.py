@@ -194,7 +194,7 @@ def check_model(model: Model, theta: Theta, record: Record) -> None:
     shapes = map(jnp.shape, jax.tree.leaves(shown))
     named = dict(zip(names_of(shown), shapes, strict=True))
     require_fitting(model.coords, model.dims, named)
-    start = float(as_float(model.log_prior(theta), jnp.float32))
+    start = float(jax.jit(lambda at: as_float(model.log_prior(at), jnp.float32))(theta))
     if not np.isfinite(start):
         raise InputError(
             f"log_prior is {start} at the starting point; it must be finite. "

@@ -13,12 +13,11 @@ import numpy as np
 from dpmcmc.errors import InputError
 from dpmcmc.posterior.posterior import Posterior
 from dpmcmc.posterior.statement import Statement
-from dpmcmc.posterior.summary import arviz
 
 if TYPE_CHECKING:
     from arviz import InferenceData
 
-__all__ = ["from_netcdf", "to_arviz", "to_netcdf"]
+__all__ = ["arviz", "from_netcdf", "to_arviz", "to_netcdf"]
 
 
 def to_arviz(posterior: Posterior) -> "InferenceData":
@@ -139,3 +138,11 @@ def _require_checksum(data: bytes) -> None:
     length = len(_checksum(b""))
     if data[-length:] != _checksum(data[:-length]):
         raise ValueError("the checksum does not fit")
+
+
+def arviz() -> Any:
+    """ArviZ, imported when first needed, without its daily announcement."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"\s*ArviZ is undergoing")
+        import arviz as az  # noqa: PLC0415 - slow to import, so only where it is used
+    return az

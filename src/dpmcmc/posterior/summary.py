@@ -3,32 +3,45 @@
 """Summaries of draws: numbers for each coordinate, as a table that aligns."""
 
 import math
-import warnings
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from dpmcmc.aligned import aligned
+from dpmcmc.posterior.diagnostics import (
+    bulk_size,
+    r_hat,
+    shortest_interval,
+    tail_size,
+)
 
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["arviz", "caution", "shapes_of_draws", "summarise", "table"]
+__all__ = [
+    "Mixing",
+    "caution",
+    "mixing_of",
+    "shapes_of_draws",
+    "summarise",
+    "table",
+]
 
 _COLUMNS = ["mean", "sd", "hdi_3%", "hdi_97%", "ess_bulk", "ess_tail", "r_hat"]
 _HEADER = ["", "mean", "sd", "3%", "97%", "ess", "ess tail", "r-hat"]
 _FEWEST_DRAWS = 4
 """Fewer draws of a chain (or of half a single chain) give no diagnostic."""
 _ENOUGH_DRAWS, _CLOSE_CHAINS = 100, 1.05
+_INTERVAL = 0.94
 
 
-def arviz() -> Any:
-    """ArviZ, imported when first needed, without its daily announcement."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=r"\s*ArviZ is undergoing")
-        import arviz as az  # noqa: PLC0415 - slow to import, so only where it is used
-    return az
+class Mixing(NamedTuple):
+    """How well chains have mixed, by coordinate; NaN where it cannot be said."""
+
+    ess_bulk: np.ndarray
+    ess_tail: np.ndarray
+    r_hat: np.ndarray
 
 
 def summarise(
@@ -43,12 +56,17 @@ def summarise(
     """
     import pandas as pd  # noqa: PLC0415 - slow to import, so only where it is used
 
-    rows = [
-        [*_location(values[at]), *_mixing(chain_draws[name][at])]
-        for name, values in draws.items()
-        for at in [(..., *index) for index in np.ndindex(values.shape[2:])]
-    ]
-    return pd.DataFrame(rows, index=titles, columns=_COLUMNS)
+    places = [_location(values) for values in _coordinates(draws)]
+    columns = [*np.transpose(places), *mixing_of(chain_draws)]
+    return pd.DataFrame(
+        dict(zip(_COLUMNS, columns, strict=True)), index=pd.Index(titles)
+    )
+
+
+def mixing_of(chain_draws: Mapping[str, np.ndarray]) -> Mixing:
+    """Effective sample sizes and R-hat of every coordinate."""
+    rows = [_mixing(values) for values in _coordinates(chain_draws)]
+    return Mixing(*np.transpose(rows))
 
 
 def shapes_of_draws(draws: Mapping[str, np.ndarray]) -> dict[str, tuple[int, ...]]:
@@ -77,14 +95,19 @@ def table(summary: "pandas.DataFrame") -> list[str]:
     return aligned([_HEADER, *rows], right=range(1, len(_HEADER)), broken_at=[0])
 
 
+def _coordinates(draws: Mapping[str, np.ndarray]) -> Iterator[np.ndarray]:
+    """Draws of each coordinate, in float64, of shape (chains, draws)."""
+    for values in draws.values():
+        for index in np.ndindex(values.shape[2:]):
+            yield values[(..., *index)].astype(np.float64)
+
+
 def _location(values: np.ndarray) -> list[float]:
     """Mean, sd and 94% interval of one coordinate; NaN if a draw is not finite."""
-    values = values.astype(np.float64)
     if not np.all(np.isfinite(values)):
         return [math.nan] * 4
-    low, high = (float(end) for end in arviz().hdi(values.ravel(), hdi_prob=0.94))
     spread = float(values.std(ddof=1)) if values.size > 1 else math.nan
-    return [float(values.mean()), spread, low, high]
+    return [float(values.mean()), spread, *shortest_interval(values, _INTERVAL)]
 
 
 def _mixing(values: np.ndarray) -> list[float]:
@@ -93,20 +116,16 @@ def _mixing(values: np.ndarray) -> list[float]:
     A chain that stood still has the same number throughout, of which there is no
     effective size.
     """
-    values = values.astype(np.float64)
     if not np.all(np.isfinite(values)) or np.any(np.ptp(values, axis=1) == 0):
         return [math.nan] * 3
-    az = arviz()
-    bulk, tail, r_hat = math.nan, math.nan, math.nan
+    bulk, tail, ratio = math.nan, math.nan, math.nan
     compared = values if len(values) > 1 else _halves(values)
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with np.errstate(all="ignore"):
         if values.shape[1] >= _FEWEST_DRAWS:
-            bulk = float(az.ess(values, method="bulk"))
-            tail = float(az.ess(values, method="tail"))
+            bulk, tail = bulk_size(values), tail_size(values)
         if compared.shape[1] >= _FEWEST_DRAWS:
-            r_hat = float(az.rhat(compared))
-    return [bulk, tail, r_hat]
+            ratio = r_hat(compared)
+    return [bulk, tail, ratio]
 
 
 def _halves(values: np.ndarray) -> np.ndarray:
@@ -116,10 +135,10 @@ def _halves(values: np.ndarray) -> np.ndarray:
 
 
 def _cells(row: list[float]) -> list[str]:
-    mean, sd, low, high, bulk, tail, r_hat = row
+    mean, sd, low, high, bulk, tail, ratio = row
     places = 4
     if math.isfinite(sd) and sd > 0:
         places = min(max(1 - math.floor(math.log10(sd)), 0), 12)
     shown = [f"{value:.{places}f}" for value in (mean, low, high)]
     cells = [shown[0], f"{sd:.3g}", *shown[1:], f"{bulk:.0f}", f"{tail:.0f}"]
-    return ["–" if cell == "nan" else cell for cell in [*cells, f"{r_hat:.3f}"]]
+    return ["–" if cell == "nan" else cell for cell in [*cells, f"{ratio:.3f}"]]

@@ -18,7 +18,8 @@ from dpmcmc.model.model import Model
 from dpmcmc.model.tracing import is_double
 from dpmcmc.private.influence import Influence
 
-__all__ = ["Read", "extras_of_each", "looks_of_each", "ratio_of_each", "vector_of_each"]
+__all__ = ["Read", "extras_of_each", "looks_of_each", "ratio_of_each"]
+__all__ += ["vector_of", "vector_of_each"]
 
 
 class Read(NamedTuple):
@@ -29,31 +30,31 @@ class Read(NamedTuple):
 
 
 def vector_of_each(
-    function: Callable[[Model, Any, Any], jax.Array],
-    model: Model,
-    records: Any,
-    public: Any,
-    dtype: str,
+    function: Callable[[Any, Any], jax.Array], records: Any, public: Any
 ) -> jax.Array:
     """One vector of each record, as the rows of a matrix.
 
     Guarantee
     ---------
-    Row i is a function of record i and of public numbers. A function that makes
-    anything but a vector is refused, by its shape.
+    Row i is a function of record i and of public numbers.
     """
+    return jax.vmap(function, (0, None))(records, public)
 
-    def one(record: Any, public: Any) -> jax.Array:
-        with jax.enable_x64(is_double(dtype)):
-            vector = jnp.asarray(function(model, record, public))
-        if vector.ndim != 1:
-            raise ValueError(
-                f"a record makes an array of shape {vector.shape}, which "
-                "must be a vector"
-            )
-        return vector
 
-    return jax.vmap(one, (0, None))(records, public)
+# Part of the program that calls it; traced once for blocks of any length.
+@partial(jax.jit, static_argnums=(0, 1, 2), inline=True)
+def vector_of(
+    function: Any, model: Model, dtype: str, record: Any, public: Any
+) -> jax.Array:
+    """The vector that a function of the model makes of one record.
+
+    What is not a vector is refused, by its shape.
+    """
+    with jax.enable_x64(is_double(dtype)):
+        vector = jnp.asarray(function(model, record, public))
+    if vector.ndim != 1:
+        raise ValueError(f"a record makes {vector.shape}, which must be a vector")
+    return vector
 
 
 @partial(jax.jit, static_argnames=("model", "dtype"))

@@ -15,10 +15,10 @@ import numpy as np
 
 from dpmcmc.arithmetic import CLIP_STEPS
 from dpmcmc.model.model import Model
-from dpmcmc.private.each_record import vector_of_each
+from dpmcmc.private.each_record import vector_of
 from dpmcmc.private.records import Opened, Records
 from dpmcmc.private.tape import Tape
-from dpmcmc.private.totals import Done, Stretch, add_up, release_total
+from dpmcmc.private.totals import add_up, release_total
 
 __all__ = ["Bins", "exact_counts", "release_counts"]
 
@@ -49,7 +49,6 @@ def release_counts(
     noise: float,
     dtype: str,
     devices: list[jax.Device],
-    done: Done | None = None,
 ) -> np.ndarray:
     """Release noisy histograms of the records, of shape (histograms, bins).
 
@@ -59,7 +58,7 @@ def release_counts(
         The bins that each record is in.
     noise
         The sd of the noise on each count, in records.
-    model, records, public, tape, dtype, devices, done
+    model, records, public, tape, dtype, devices
         As in `release_sum`; ``public`` holds edges, for instance.
 
     Guarantee
@@ -76,7 +75,6 @@ def release_counts(
         noise=noise,
         dtype=dtype,
         devices=devices,
-        done=done,
     )
 
 
@@ -88,25 +86,23 @@ def exact_counts(
     devices: int,
     opened: Opened,
     public: Any,
-    stretch: Stretch,
 ) -> jax.Array:
-    """``CLIP_STEPS`` times the exact counts of a stretch; never leave as they are.
+    """``CLIP_STEPS`` times the exact counts; they never leave as they are.
 
     Guarantee
     ---------
-    Over stretches that cover all blocks once, a record that is present adds
-    ``CLIP_STEPS`` to at most one bin of each histogram, as an int64, which depends on
-    that record and on public numbers alone; one that is not adds nothing. So
-    substituting one record moves the h histograms together by at most
-    √(2h) · ``CLIP_STEPS`` in length.
+    A record that is present adds ``CLIP_STEPS`` to at most one bin of each histogram,
+    as an int64, which depends on that record and on public numbers alone; one that is
+    not adds nothing. So substituting one record moves the h histograms together by at
+    most √(2h) · ``CLIP_STEPS`` in length.
     """
 
-    def total(arrays: Any, present: jax.Array, public: Any) -> jax.Array:
-        found = vector_of_each(bins, model, arrays, public, dtype)
+    def total(found: jax.Array, present: jax.Array) -> jax.Array:
         is_in = present[:, None] & (found >= 0) & (found < bins.count)
         place = jnp.where(is_in, found, 0).astype(jnp.int32)
         row = jnp.broadcast_to(jnp.arange(found.shape[1]), found.shape)
         counts = jnp.zeros((found.shape[1], bins.count), jnp.int64)
         return CLIP_STEPS * counts.at[row, place].add(is_in.astype(jnp.int64))
 
-    return add_up(total, devices, opened, public, stretch)
+    vector = partial(vector_of, bins, model, dtype)
+    return add_up(vector, total, devices, opened, public)

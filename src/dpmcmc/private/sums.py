@@ -16,10 +16,10 @@ import numpy as np
 
 from dpmcmc.arithmetic import CLIP_STEPS
 from dpmcmc.model.model import Model
-from dpmcmc.private.each_record import vector_of_each
+from dpmcmc.private.each_record import vector_of
 from dpmcmc.private.records import Opened, Records
 from dpmcmc.private.tape import Tape
-from dpmcmc.private.totals import Done, Stretch, add_up, release_total
+from dpmcmc.private.totals import add_up, release_total
 
 __all__ = ["Measure", "bounded_vectors", "exact_sum", "release_sum"]
 
@@ -45,7 +45,6 @@ def release_sum(
     noise: float,
     dtype: str,
     devices: list[jax.Device],
-    done: Done | None = None,
 ) -> np.ndarray:
     """Release the noisy sum of one bounded vector for each record.
 
@@ -62,8 +61,6 @@ def release_sum(
         result is.
     dtype, devices
         The precision, "float32" or "float64"; where the records are spread.
-    done
-        Is called now and then with how many more records were added.
 
     Guarantee
     ---------
@@ -78,7 +75,6 @@ def release_sum(
         noise=noise,
         dtype=dtype,
         devices=devices,
-        done=done,
     )
 
 
@@ -90,22 +86,21 @@ def exact_sum(
     devices: int,
     opened: Opened,
     public: Any,
-    stretch: Stretch,
 ) -> jax.Array:
-    """The exact sum of the integer vectors of a stretch; never leaves as it is.
+    """The exact sum of the integer vectors of all records; never leaves as it is.
 
     Guarantee
     ---------
-    Over stretches that cover all blocks once, the int64 sum of one vector of
-    `bounded_vectors` for each record, made from that record and from public numbers.
-    So substituting one record moves it by at most 2 · ``CLIP_STEPS`` in length.
+    The int64 sum of one vector of `bounded_vectors` for each record, made from that
+    record and from public numbers. So substituting one record moves it by at most
+    2 · ``CLIP_STEPS`` in length.
     """
 
-    def total(arrays: Any, present: jax.Array, public: Any) -> jax.Array:
-        vectors = vector_of_each(measure, model, arrays, public, dtype)
+    def total(vectors: jax.Array, present: jax.Array) -> jax.Array:
         return jnp.sum(bounded_vectors(vectors, present), axis=0, dtype=jnp.int64)
 
-    return add_up(total, devices, opened, public, stretch)
+    vector = partial(vector_of, measure, model, dtype)
+    return add_up(vector, total, devices, opened, public)
 
 
 def bounded_vectors(vectors: jax.Array, present: jax.Array) -> jax.Array:

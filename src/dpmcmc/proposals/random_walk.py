@@ -7,9 +7,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from dpmcmc.proposals.base import Noise, Proposed, Theta
+from dpmcmc.proposals.base import Noise, Numbers, Proposed, Theta
 from dpmcmc.proposals.leaves import pick, require_real
 from dpmcmc.proposals.step_scales import (
     deviations,
@@ -42,7 +43,7 @@ class RandomWalk:
         flat, _ = ravel_pytree(theta)
         factor = normal_factor(self.scale, theta)
         require_precision(factor, flat.dtype)
-        return GaussianKernel(jnp.asarray(factor, flat.dtype))
+        return GaussianKernel(np.asarray(factor, flat.dtype))
 
 
 @jax.tree_util.register_dataclass
@@ -50,7 +51,7 @@ class RandomWalk:
 class GaussianKernel:
     """Moves θ by L z: ``factor`` is L, or its diagonal."""
 
-    factor: jax.Array
+    factor: Numbers
 
     def propose(self, theta: Theta, noise: Noise) -> Proposed:
         """Propose θ + L z. It is symmetric: its log-density ratio is zero."""

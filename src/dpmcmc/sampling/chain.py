@@ -242,10 +242,9 @@ def chain_lengths(chains: int, steps: int, warmup: int | None, test: Test) -> Le
     return Lengths(chains, steps, warmup)
 
 
-def repeated(point: Any, chains: int, dtype: str) -> Any:
+def repeated(point: Any, chains: int) -> Any:
     """One point for each chain."""
-    with jax.enable_x64(is_double(dtype)):
-        return jax.tree.map(lambda leaf: jnp.stack([jnp.asarray(leaf)] * chains), point)
+    return jax.tree.map(lambda leaf: np.stack([np.asarray(leaf)] * chains), point)
 
 
 def fitted(proposal: Proposal, problem: Problem, point: Any, warmup: int) -> Kernel:

@@ -23,6 +23,7 @@ from dpmcmc.influence.derivatives import Frame, derivatives, prepared
 from dpmcmc.influence.residual import Residual
 from dpmcmc.model.tracing import is_double
 from dpmcmc.posterior import Posterior, Statement
+from dpmcmc.posterior.summary import mixing_of
 from dpmcmc.private import FullData, Grid
 from dpmcmc.proposals import Proposal
 from dpmcmc.sampling.chain import Chain, ChainSetup, chain_lengths, fitted, repeated
@@ -31,6 +32,7 @@ from dpmcmc.sampling.draws import collect_draws
 from dpmcmc.sampling.fit.fitted import Fitted
 from dpmcmc.sampling.fit.questions import Unravel
 from dpmcmc.sampling.fit.stage import Fit
+from dpmcmc.sampling.fit.twin import find_twin, sentence_on
 from dpmcmc.sampling.gaussian_budget import USUAL_SPLIT, split_budget
 from dpmcmc.sampling.normal_shape import moved, proposal_about
 from dpmcmc.sampling.plan import Plan, Request, make_plan
@@ -92,12 +94,9 @@ class ControlVariates:
         def setup(context: Context, so_far: SoFar) -> ChainSetup:
             del context
             quadratic = found(so_far)
-            with jax.enable_x64(True):
-                mean = unravel(jnp.asarray(quadratic.mode))
+            mean = problem.unravel(quadratic.mode, np.float64)
             proposal = self.proposal or proposal_about(mean, quadratic.covariance)
-            points = repeated(
-                problem.unravel(quadratic.mode), lengths.chains, problem.dtype
-            )
+            points = repeated(problem.unravel(quadratic.mode), lengths.chains)
             used = replace(test, influence=quadratic.residual(unravel, tempering))
             return ChainSetup(problem, points, proposal, used)
 
@@ -125,7 +124,10 @@ class ControlVariates:
                 move=lambda draws: moved(draws, quadratic.shift, generator),
             )
             cut = check.cut(problem, so_far)
-            verdict = verdict_on(quadratic, cut, posterior.summary())
+            twin = find_twin(problem, quadratic)
+            other = "" if twin is None else sentence_on(problem, quadratic.mode, twin)
+            mixing = mixing_of(posterior.chain_draws)
+            verdict = verdict_on(quadratic, cut, mixing, other)
             return replace(posterior, statement=replace(statement, verdict=verdict))
 
         stages: list[Stage] = [fit, chain, check] if split.clip else [fit, chain]

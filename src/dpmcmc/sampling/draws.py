@@ -3,6 +3,7 @@
 """From released chunks to a posterior: draws by name, on the scale that is shown."""
 
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -66,7 +67,15 @@ def collect_draws(
     draws = own
     if move is not None:
         kept = jax.tree.map(lambda leaf: leaf[:, warmup:], points)
-        draws = _shown(problem, _moved(kept, move))
+        # As long as the chain, for which the transform has been compiled.
+        moved = jax.tree.map(
+            lambda leaf, new: np.concatenate([leaf[:, :warmup], new], axis=1),
+            points,
+            _moved(kept, move),
+        )
+        draws = {
+            name: values[:, warmup:] for name, values in _shown(problem, moved).items()
+        }
     return Posterior(
         draws=draws,
         accepted=accepted[:, warmup:],
@@ -90,9 +99,14 @@ def _shown(problem: Problem, points: Any) -> dict[str, np.ndarray]:
     transform = problem.model.transform
     with jax.enable_x64(is_double(problem.dtype)):
         if transform is not None:
-            points = jax.device_get(jax.jit(jax.vmap(jax.vmap(transform)))(points))
+            points = jax.device_get(_transformed(transform, points))
         names = names_of(points)
     return dict(zip(names, jax.tree.leaves(points), strict=True))
+
+
+@partial(jax.jit, static_argnums=0)
+def _transformed(transform: Callable[[Any], Any], points: Any) -> Any:
+    return jax.vmap(jax.vmap(transform))(points)
 
 
 def _moved(points: Any, move: Move) -> Any:

@@ -12,13 +12,13 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.flatten_util import ravel_pytree
 
 from dpmcmc.errors import InputError
 from dpmcmc.model.model import Model, check_model, names_of
 from dpmcmc.model.tracing import is_double, shapes_of, show_shapes
 from dpmcmc.model.units import Unit, unit_model
 from dpmcmc.private import Records
+from dpmcmc.sampling.compiled import kept_programs
 
 __all__ = ["Precision", "Problem", "make_problem"]
 
@@ -75,18 +75,27 @@ class Problem:
         """Shape and dtype of one record, or of one `Unit`."""
         return self.records.shape_of_one(self.dtype)
 
-    def unravel(self, coordinates: np.ndarray) -> Any:
-        """The point of θ with the given coordinates, in the precision of the chain."""
-        with jax.enable_x64(is_double(self.dtype)):
-            _, unravel = ravel_pytree(self.initial)
-            return unravel(jnp.asarray(coordinates, self.dtype))
+    def unravel(self, coordinates: np.ndarray, dtype: Any = None) -> Any:
+        """The point of θ with the given coordinates.
+
+        In the precision of the chain unless all are to have another dtype.
+        """
+        leaves, structure = jax.tree.flatten(self.initial)
+        ends = np.cumsum([leaf.size for leaf in leaves])[:-1]
+        parts = np.split(np.asarray(coordinates, dtype or self.dtype), ends)
+        made = [
+            part.reshape(leaf.shape).astype(dtype or leaf.dtype)
+            for part, leaf in zip(parts, leaves, strict=True)
+        ]
+        return jax.tree.unflatten(structure, made)
 
     def ravel(self, point: Any) -> np.ndarray:
         """The coordinates of a point of θ, in float64."""
-        with jax.enable_x64(is_double(self.dtype)):
-            return np.asarray(ravel_pytree(point)[0], np.float64)
+        leaves = [np.ravel(leaf) for leaf in jax.tree.leaves(point)]
+        return np.concatenate(leaves).astype(np.float64)
 
 
+@kept_programs()
 def make_problem(
     model: Model | Callable[..., Any],
     records: Any,
@@ -133,7 +142,10 @@ def make_problem(
     with jax.enable_x64(is_double(dtype)):
         initial = _initial(made, dtype)
         check_model(made, initial, sealed.shape_of_one(dtype))
-        _check_names(initial if made.transform is None else made.transform(initial))
+        shown = initial
+        if made.transform is not None:
+            shown = jax.eval_shape(made.transform, initial)
+        _check_names(shown)
         if from_prior:
             _check_prior(made, initial)
     preparation = stated.preparation
@@ -236,7 +248,7 @@ def _initial(model: Model, dtype: str) -> Any:
                 f"initial{jax.tree_util.keystr(path)} is {wrong} in {dtype}; it must "
                 "hold finite numbers, at least one. Choose another place to start."
             )
-    return jax.tree.map(jnp.asarray, initial)
+    return initial
 
 
 def _check_names(shown: Any) -> None:
@@ -245,7 +257,7 @@ def _check_names(shown: Any) -> None:
     axes = {
         f"{name}_dim_{axis}"
         for name, leaf in zip(names, jax.tree.leaves(shown), strict=True)
-        for axis in range(np.ndim(leaf))
+        for axis in range(len(leaf.shape))
     }
     for name in names:
         taken = name in {"chain", "draw", *axes} or names.count(name) > 1

@@ -20,7 +20,7 @@ def starting_points(problem: Problem, chains: int, seed: int | None) -> Any:
 
     Draws from the prior use public randomness: the seed, or the operating system's.
     """
-    points = repeated(problem.initial, chains, problem.dtype)
+    points = repeated(problem.initial, chains)
     draw = problem.model.draw_prior
     if not problem.from_prior or draw is None:
         return points

@@ -112,7 +112,7 @@ class SufficientStatistics:
             found = _found(problem, stage, so_far, tempering)
             proposal = found.proposal if self.proposal is None else self.proposal
             if not is_exact:
-                points = repeated(found.mean, lengths.chains, problem.dtype)
+                points = repeated(found.mean, lengths.chains)
                 used = replace(test, influence=found.unexplained)
                 return ChainSetup(problem, points, proposal, used)
             # What is added up is as large as N: it takes float64 to tell two points
@@ -123,7 +123,7 @@ class SufficientStatistics:
                 dtype="float64",
                 devices=problem.devices[:1],
             )
-            points = repeated(found.wide_mean, lengths.chains, "float64")
+            points = repeated(found.wide_mean, lengths.chains)
             used = replace(_READS_NOTHING, influence=found.alone)
             return ChainSetup(public, points, proposal, used)
 
@@ -205,8 +205,8 @@ class _Sum:
                 noise=self.noise,
                 dtype=problem.dtype,
                 devices=list(problem.devices),
-                done=done,
             )
+            done(problem.size)
         yield Part(self.name, {"total": total})
 
     def describe(self, problem: Problem, so_far: SoFar) -> StageSummary:

@@ -3,16 +3,13 @@
 """One verdict on a result, from what was released: can it be used, and why not."""
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpmcmc.posterior.statement import Verdict
+from dpmcmc.posterior.summary import Mixing
 from dpmcmc.sampling.fit.fitted import Fitted
 from dpmcmc.sampling.fit.questions import EXTREME
-
-if TYPE_CHECKING:
-    import pandas
 
 __all__ = ["verdict_on"]
 
@@ -26,7 +23,10 @@ _MIXED, _FEW_DRAWS = 1.2, 20
 
 
 def verdict_on(
-    fitted: Fitted, cut: float | None, summary: "pandas.DataFrame"
+    fitted: Fitted,
+    cut: float | None,
+    mixing: Mixing,
+    other_mode: str = "",
 ) -> Verdict:
     """Say whether means and intervals can be used.
 
@@ -36,11 +36,13 @@ def verdict_on(
         What the fit found.
     cut
         What decisions cut off a difference of log densities; None if not known.
-    summary
-        Of the draws: how well the chains have mixed.
+    mixing
+        How well the chains have mixed.
+    other_mode
+        A sentence on another mode, if there is one.
     """
-    problem = _problem(fitted, summary)
-    model = _on_model(fitted)
+    problem = _problem(fitted, mixing)
+    model = _on_model(fitted) + (f" {other_mode}" if other_mode else "")
     if problem is not None:
         return Verdict("not usable", f"{problem}{model}")
     widest = float(np.max(fitted.widening))
@@ -51,7 +53,7 @@ def verdict_on(
     return Verdict("usable", f"{width}.{model}")
 
 
-def _problem(fitted: Fitted, summary: "pandas.DataFrame") -> str | None:
+def _problem(fitted: Fitted, mixing: Mixing) -> str | None:
     """Why a result cannot be used; None if it can."""
     if fitted.is_flat:
         return (
@@ -66,8 +68,7 @@ def _problem(fitted: Fitted, summary: "pandas.DataFrame") -> str | None:
             "from the posterior. Give a larger budget or a closer start."
         )
     # A chain that never moved has no r-hat: that is none below the limit.
-    worst = summary["r_hat"].max(skipna=False)
-    fewest = summary["ess_bulk"].min(skipna=False)
+    worst, fewest = np.max(mixing.r_hat), np.min(mixing.ess_bulk)
     if not (worst < _MIXED and fewest > _FEW_DRAWS):
         return (
             "the chains have not mixed, so that the posterior is not about normal (a "

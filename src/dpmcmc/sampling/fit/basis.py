@@ -21,7 +21,7 @@ from dpmcmc.model.informed import informed_coordinates
 from dpmcmc.model.tracing import is_double
 from dpmcmc.sampling.problem import Problem
 
-__all__ = ["Basis", "basis_of"]
+__all__ = ["Basis", "basis_of", "made_up"]
 
 _MADE_UP = 4096
 """Made-up records; integers among their values run up to here."""
@@ -102,12 +102,12 @@ def _slopes(problem: Problem) -> np.ndarray:
             # Forward: backward, an index out of range would read nothing at all.
             return jax.jacfwd(eta)(flat)
 
-        rows = jax.jit(jax.vmap(slope))(_made_up(problem.one_record))
+        rows = jax.jit(jax.vmap(slope))(made_up(problem.one_record))
         return np.asarray(rows, np.float64).reshape(-1, len(flat))
 
 
-def _made_up(one_record: Any) -> Any:
-    """Records of many kinds: small numbers, and whole ones up to a few thousand."""
+def made_up(one_record: Any) -> Any:
+    """Records of many kinds: 0 and 1, small numbers, whole ones to a few thousand."""
     generator = np.random.default_rng(0)
 
     def column(leaf: Any) -> np.ndarray:
@@ -123,7 +123,8 @@ def _made_up(one_record: Any) -> Any:
         if np.issubdtype(leaf.dtype, np.integer):
             most = min(np.iinfo(leaf.dtype).max + 1, _MADE_UP)
             return (whole % most).astype(leaf.dtype)
+        kind = generator.integers(3, size=shape)
         small = generator.standard_normal(shape)
-        return np.where(generator.random(shape) < 0.5, small, whole).astype(leaf.dtype)
+        return np.choose(kind, [small, whole % 2, whole]).astype(leaf.dtype)
 
     return jax.tree.map(column, one_record)

@@ -54,8 +54,12 @@ _FOR_EXCESS = 0.7
 _CLEAR = 2.0
 """Curvature must be so many sd from none."""
 
-_CAUTIOUS = 0.9
-"""Intervals hold what this quantile says may have been cut."""
+_CHOSEN, _CAUTIOUS = 0.65, 0.9
+"""Bounds are chosen by the first quantile of what they may cut; intervals hold what the
+second says was cut."""
+
+_UNSEEN = 0.5
+"""And so many sd of a count, of records that are as far beyond the bound as it is."""
 
 
 class Extremes(NamedTuple):
@@ -137,7 +141,7 @@ def ask_last(
     expected = 0.0 if nodes is None else _EXPECTED
     rest = 1 - for_hessian - expected
     least = max(_LEAST_BOUND, _AS_WIDE * arrival.least_bound)
-    wide = tail.choose(noise / np.sqrt(rest) * place.noise_per_cut, least)
+    wide = tail.choose(noise / np.sqrt(rest) * place.noise_per_cut, least, _CHOSEN)
     is_tight = nodes is not None and _WORTH * _TIGHT < wide < _WIDEST
     room = wide - _TIGHT if is_tight else wide
     for_excess = rest * (_FOR_EXCESS * room / wide if is_tight else 1.0)
@@ -175,7 +179,7 @@ def ask_last(
             metric,
         )
         variance = variance + (noise * tight_units) ** 2
-    cautious = np.hypot(tail.cut(wide, _CAUTIOUS), lengths.sd * wide)
+    cautious = np.hypot(tail.cut(wide, _CAUTIOUS), _UNSEEN * lengths.sd * wide)
     cut_sd = cautious * typical * np.sqrt(np.sum(place.directions * metric**2))
     return Quadratic(
         gradient=gradient,
