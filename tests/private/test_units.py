@@ -153,11 +153,11 @@ START = jnp.asarray(0.7)
 
 
 def totals(units):
-    """The exact vector sum and the exact counts, over all blocks."""
+    """The exact vector sum and the exact counts."""
     entries = opened(units)
     with boundary_arithmetic():
         return [
-            np.asarray(add(1, entries, START, (0, len(entries.present))))
+            np.asarray(add(1, entries, START))
             for add in (
                 lambda *it: exact_sum(MODEL, _score, "float64", *it),
                 lambda *it: exact_counts(MODEL, BINS, "float64", *it),
