@@ -213,6 +213,7 @@ def test_a_person_of_huge_records_reaches_the_bound():
         {"unit": "who"},
         {"most": 3},
         {"unit": "who", "most": 0},
+        {"unit": "who", "most": 2**60},
         {"unit": "who", "most": 2.5},
         {"unit": 3, "most": 2},
         {"unit": "whom", "most": 2},
@@ -255,3 +256,23 @@ def test_what_is_shown_is_the_number_of_units():
     )
     assert len(records) == 2
     assert "3" not in repr(records)
+
+
+@pytest.mark.parametrize("change", [lambda rows: rows.append(5.0), list.pop])
+def test_records_that_have_changed_since_they_were_sealed_are_refused(change):
+    class Column:
+        """An array whose length is that of a list of rows."""
+
+        dtype, rows = np.dtype(float), [1.0, 2.0, 3.0]
+        shape = property(lambda self: (len(self.rows),))
+
+        def __array__(self, dtype=None, copy=None):
+            return np.array(self.rows)
+
+    column = Column()
+    column.rows = [1.0, 2.0, 3.0]
+    table = {"who": np.array([1, 2, 2]), "x": column}
+    records = Records(table, unit="who", most=2)
+    change(column.rows)
+    with pytest.raises(InputError, match="have changed"):
+        open_on_host(records, "float64")

@@ -211,6 +211,11 @@ def _grouped(rows: Source, unit: str, most: int) -> Grouped:
     of = membership(rows.ids(unit))
     if len(of.codes) != _common_length(rest.kinds):
         raise InputError(f"column {unit!r} has not one id for each record.")
+    if of.units * most > RECORD_LIMIT:
+        raise InputError(
+            f"most is {most}, for which {of.units:,} units need more room than there "
+            "can be. Choose a smaller one."
+        )
     return Grouped(rest, of, most)
 
 

@@ -49,6 +49,10 @@ class Grouped:
     def read(self) -> tuple[Unit, np.ndarray]:
         """Read the rows, and arrange them."""
         rows, usable = self.rows.read()
+        if any(len(leaf) != len(self.of.codes) for leaf in jax.tree.leaves(rows)):
+            raise ValueError(
+                "there are more rows, or fewer, than when they were sealed"
+            )
         return arrange(rows, usable, self.of, self.most)
 
 
