@@ -167,6 +167,8 @@ def sample_not_private(
     method: Method | None = None,
     epsilon: float | None = None,
     delta: float = _DELTA,
+    rho: float | None = None,
+    mu: float | None = None,
     steps: int | None = None,
     chains: int | None = None,
     warmup: int | None = None,
@@ -184,8 +186,8 @@ def sample_not_private(
 
     Parameters
     ----------
-    epsilon, delta
-        The budget by which clip, steps and noise are chosen, as in `sample`. Unless ε
+    epsilon, delta, rho, mu
+        The budget by which clip, steps and noise are chosen, as in `sample`. Unless one
         is given, nothing is clipped but by a method's own clip, and there is hardly
         any noise.
     seed
@@ -205,6 +207,8 @@ def sample_not_private(
         method,
         epsilon=epsilon,
         delta=delta,
+        rho=rho,
+        mu=mu,
         steps=steps,
         chains=chains,
         warmup=warmup,
