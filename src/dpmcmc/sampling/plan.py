@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib.metadata import version
 from typing import Any, Protocol
 
@@ -109,7 +110,6 @@ class Plan:
     def statement(self, so_far: SoFar) -> Statement:
         """What will be released, or was, and what it costs."""
         found, records = self.certificate, self.problem.records
-        costs = {} if found is None else _in_currencies(self.events)
         return Statement(
             epsilon=math.inf if found is None else found.epsilon,
             delta=1.0 if found is None else found.delta,
@@ -123,8 +123,13 @@ class Plan:
             not_private_because=self.request.not_private_because,
             notes=self.notes,
             version=version("dpmcmc"),
-            **costs,
+            **self._costs,
         )
+
+    @cached_property
+    def _costs(self) -> dict[str, Any]:
+        """The cost beside (ε, δ)."""
+        return {} if self.certificate is None else _in_currencies(self.events)
 
     def posterior(self, context: Context, so_far: SoFar) -> Posterior:
         """Make the posterior of what was released."""
