@@ -103,8 +103,8 @@ def sources_of_step(method, dtype="float32", chains=3, base="ratio"):
             chunk=2,
             devices=jax.devices()[:1],
         )
-        inputs = jax.tree.map(lambda leaf: leaf[0], running._inputs(0, 2))
-        arguments = running._resident, running._state, running._kernel, inputs
+        inputs = jax.tree.map(lambda leaf: leaf[0], running._inputs(0, 2)[0])
+        arguments = running._resident, running._states[0], running._kernel, inputs
 
         def step(*given):
             return steps_module._step(model, running._test, dtype, *given)

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """One chain in any layout. Run as a script: print the digest of each layout asked for.
 
-``python layout.py DEVICES:CHUNK:DTYPE:RECORDS …`` prints one line for each argument.
+``python layout.py DEVICES:CHUNK:DTYPE:RECORDS[:CHAINS] …`` prints one line for each
+argument.
 """
 
 import hashlib
@@ -37,7 +38,7 @@ def log_prior(theta):
 MODEL = Model(log_likelihood, log_prior, {"mean": 0.0, "gap": 0.0})
 
 
-def make_chains(devices=1, chunk=STEPS, dtype="float32", records=RECORDS):
+def make_chains(devices=1, chunk=STEPS, dtype="float32", records=RECORDS, chains=2):
     """Chains on simulated records; everything but the layout is fixed."""
     rng = np.random.default_rng(70)
     data = rng.normal(rng.integers(0, 2, records), 2**0.5)
@@ -51,7 +52,7 @@ def make_chains(devices=1, chunk=STEPS, dtype="float32", records=RECORDS):
         kernel,
         FullData(Grid(0.01)),
         Tape.seeded(71),
-        start=jax.tree.map(lambda leaf: jnp.stack([leaf] * 2), start),
+        start=jax.tree.map(lambda leaf: jnp.stack([leaf] * chains), start),
         dtype=dtype,
         chunk=chunk,
         devices=jax.devices()[:devices],
@@ -74,10 +75,10 @@ def digest(released):
 
 
 def digest_of(layout):
-    """Digest of the chain in one layout, named DEVICES:CHUNK:DTYPE:RECORDS."""
-    devices, chunk, dtype, records = layout.split(":")
+    """Digest of the chain in one layout, named as above."""
+    devices, chunk, dtype, *sizes = layout.split(":")
     assert len(jax.devices()) >= int(devices)
-    chains = make_chains(int(devices), int(chunk), dtype, int(records))
+    chains = make_chains(int(devices), int(chunk), dtype, *map(int, sizes))
     return digest(run(chains, int(chunk)))
 
 

@@ -23,7 +23,7 @@ from dpmcmc.private import (
     Minibatch,
     NormalMixture,
     Records,
-    minibatch,
+    supply,
 )
 from dpmcmc.private.batches import Sampling, draw_batches
 from dpmcmc.private.tape import Stream, Tape
@@ -246,13 +246,16 @@ def test_those_left_out_of_a_large_batch_are_those_of_a_plain_program():
 
 def found_records(monkeypatch, replacement):
     """Numbers of the records that steps of three chains are given, in slabs of two."""
-    monkeypatch.setattr(minibatch, "_DRAWS_AT_ONCE", 2 * 8)
+    monkeypatch.setattr(supply, "_DRAWS_AT_ONCE", 2 * 8)
     noise = CorrectedNoise(2.0, NormalMixture((0.0,), (0.0,), (1.0,)))
     test = Minibatch(BatchDecision(Grid(1.0), 8, noise), replacement)
     _, resident, source = test.unseal(None, Records(np.arange(100.0)), "float64", [])
     assert resident is None
-    found = test.batches(source, Tape.seeded(3), 3, 40, 7)
-    return found.arrays.astype(int)
+    sampling = test.sampling(source)
+    room = supply.Room(9, 3, 1)
+    found = supply.batches_on_host(source, Tape.seeded(3), room, 40, 7, sampling)
+    assert not found.arrays[7:].any()
+    return found.arrays[:7].astype(int)
 
 
 @pytest.mark.parametrize("replacement", [False, True])

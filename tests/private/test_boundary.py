@@ -45,10 +45,17 @@ EXPORTED = {
 }
 INNER_NAMES = {
     *("_SEALED", "_READ", "_PLACED", "open_records", "open_on_host", "Opened"),
-    *("read_leaf", "read_values", "_resident", "_source", "_state", "_tape"),
+    *("read_leaf", "read_values", "_resident", "_source", "_states", "_tape"),
+    *("_supply", "_keystream", "Keystream", "on_device", "presence"),
     *("_inputs", "_Tape__key", "__key", "unseal", "remember"),
     *("Evidence", "clip_to_grid", "sum_of_steps", "sums_of_steps", "chacha20_words"),
-    *("draw_batches", "bounded_vectors", "rounded_normals", "release_total"),
+    *(
+        "draw_batches",
+        "draw_on_device",
+        "bounded_vectors",
+        "rounded_normals",
+        "release_total",
+    ),
     *("exact_sum", "exact_counts", "add_up", "vector_of_each", "looks_of_each"),
     *("vector_of",),
 }
@@ -127,7 +134,7 @@ def test_nothing_outside_reaches_into_the_boundary(path):
         "from dpmcmc.private import Records, open_records",
         "import sys; sys.modules['x']._SEALED",
         "getattr(chains, '_resident')",
-        "chains._state.memory",
+        "chains._states[0].memory",
     ],
 )
 def test_a_module_that_reaches_in_is_found(source):
@@ -171,8 +178,13 @@ def test_only_ratios_are_added_up_in_the_boundary():
     assert sorted(found) == [
         ("batches.py", "_draw_again", "sort"),  # of numbers of records, not of records
         ("batches.py", "_drawn", "sort"),
+        ("device_batches.py", "_put", "min"),  # the first empty place of a batch
+        ("device_batches.py", "draw_again", "max"),  # of counts of empty places
+        ("device_batches.py", "draw_again", "sum"),
+        ("device_batches.py", "draw_on_device", "max"),  # the same: it is inside
+        ("device_batches.py", "draw_on_device", "sort"),
+        ("device_batches.py", "draw_on_device", "sum"),
         ("distributions.py", "mixture_bernoulli", "sum"),  # over parts of a mixture
-        ("minibatch.py", "_aligned", "prod"),  # of a shape
         ("ratios.py", "sum_of_steps", "sum"),
         ("ratios.py", "sum_of_steps", "sum"),
         ("ratios.py", "sums_of_steps", "reduce"),
@@ -181,6 +193,7 @@ def test_only_ratios_are_added_up_in_the_boundary():
         ("sums.py", "bounded_vectors", "sum"),
         ("sums.py", "exact_sum", "sum"),
         ("sums.py", "total", "sum"),  # inside exact_sum
+        ("supply.py", "_aligned", "prod"),  # of a shape
     ]
 
 
@@ -242,8 +255,8 @@ def sources_of_step(dtype="float32", log_likelihood=None, chains=3, test="barker
             chunk=2,
             devices=jax.devices()[:1],
         )
-        inputs = jax.tree.map(lambda leaf: leaf[0], running._inputs(0, 2))
-        arguments = running._resident, running._state, running._kernel, inputs
+        inputs = jax.tree.map(lambda leaf: leaf[0], running._inputs(0, 2)[0])
+        arguments = running._resident, running._states[0], running._kernel, inputs
 
         def step(*given):
             return steps_module._step(model, running._test, dtype, *given)

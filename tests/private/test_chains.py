@@ -17,10 +17,10 @@ from programs import equations
 from small_chains import make, simulate
 
 from dpmcmc.model.model import Model
-from dpmcmc.private import Released, Tape
+from dpmcmc.private import FullData, Grid, Released, Tape
 from dpmcmc.private import chains as chains_module
 from dpmcmc.private import moves as steps_module
-from dpmcmc.proposals import RandomWalk
+from dpmcmc.proposals import Adaptive, RandomWalk
 
 # The same chain in any layout
 
@@ -72,6 +72,14 @@ def test_devices_do_not_change_the_chain(digests, fresh_process):
     )
     expected = [digests[name.split(":", 2)[2]] for name in layouts]
     assert output.split() == expected
+
+
+def test_devices_and_chunks_do_not_change_a_single_chain(fresh_process):
+    layouts = ["1:1000:float32:4099:1", "4:1000:float32:4099:1", "3:7:float32:4099:1"]
+    output = fresh_process(
+        "layout.py", *layouts, XLA_FLAGS="--xla_force_host_platform_device_count=4"
+    )
+    assert len(set(output.split())) == 1
 
 
 def test_the_precision_of_the_user_does_not_change_the_chain(digests, fresh_process):
@@ -159,9 +167,9 @@ def test_a_step_evaluates_each_record_once():
             )
         )(
             chains._resident,
-            chains._state,
+            chains._states[0],
             chains._kernel,
-            chains._inputs(0, 20),
+            chains._inputs(0, 20)[0],
         )
     sines = [
         equation.outvars[0].aval.shape
@@ -169,6 +177,50 @@ def test_a_step_evaluates_each_record_once():
         if equation.primitive.name == "sin"
     ]
     assert sines == [(50,)]
+
+
+def released_of(data, sizes, **settings):
+    chains = make(data, **settings)
+    parts = [jax.tree.map(np.asarray, chains.advance(size)) for size in sizes]
+    return jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
+
+
+def test_a_single_chain_is_the_first_of_several():
+    """It has two memories that take turns, across chunks too; several copy theirs."""
+    data, sizes = simulate(200), [50, 50, 13]
+    single = released_of(data, sizes, chains=1, chunk=50)
+    several = released_of(data, sizes, chains=3, chunk=50)
+    assert 20 < single.accepted.sum() < 93
+    assert np.array_equal(single.accepted[:, 0], several.accepted[:, 0])
+    assert np.array_equal(single.theta[:, 0], several.theta[:, 0])
+
+
+def test_chains_one_by_one_are_those_together(monkeypatch):
+    data, sizes = simulate(200), [50, 13]
+    together = released_of(data, sizes, chains=3, chunk=50)
+    monkeypatch.setattr(
+        chains_module, "_groups", lambda *_: [slice(c, c + 1) for c in range(3)]
+    )
+    one_by_one = released_of(data, sizes, chains=3, chunk=50)
+    assert np.array_equal(together.accepted, one_by_one.accepted)
+    assert np.array_equal(together.theta, one_by_one.theta)
+
+
+def test_who_goes_by_itself_follows_from_public_numbers_alone():
+    class Accelerator:
+        platform = "gpu"
+
+    walk, test = RandomWalk(0.1).fit(jnp.float32(0)), FullData(Grid(0.1))
+    adaptive = Adaptive(RandomWalk(0.1)).fit(jnp.float32(0))
+    many, few = 10**8, 10**5
+
+    def groups(records, kernel, device):
+        return len(chains_module._groups(4, records, kernel, test, device))
+
+    assert groups(many, walk, Accelerator()) == 4
+    assert groups(few, walk, Accelerator()) == 1
+    assert groups(many, adaptive, Accelerator()) == 1
+    assert groups(many, walk, jax.devices("cpu")[0]) == 1
 
 
 # Nothing is compiled twice
@@ -246,8 +298,8 @@ def test_no_word_is_read_twice_when_a_chunk_fails(addresses, monkeypatch):
 
 
 def test_more_steps_than_a_chunk_are_refused():
-    with pytest.raises(ValueError, match="broadcast"):
-        make(simulate(9), chunk=5).advance(6)
+    with pytest.raises(ValueError, match="a chunk has 8 steps, not 9"):
+        make(simulate(9), chunk=8).advance(9)
 
 
 def test_each_bit_has_its_own_word(monkeypatch):

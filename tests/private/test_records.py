@@ -21,7 +21,7 @@ from adversarial import HOSTILE
 from dpmcmc.errors import InputError
 from dpmcmc.private import Records
 from dpmcmc.private.context import boundary_arithmetic
-from dpmcmc.private.records import open_on_host, open_records
+from dpmcmc.private.records import open_on_host, open_records, presence
 
 SECRET = 7777.125
 
@@ -35,7 +35,8 @@ def opened(data, dtype=np.float32):
     """What the boundary sees of ``data``: arrays, who is present, the block."""
     with boundary_arithmetic():
         inside, block = open_records(Records(data), dtype, jax.devices()[:1])
-    return jax.tree.map(np.asarray, inside.arrays), np.asarray(inside.present), block
+        present = np.asarray(presence(inside))
+    return jax.tree.map(np.asarray, inside.arrays), present, block
 
 
 class WasReadError(BaseException):

@@ -19,8 +19,9 @@ from refusals import (
     run_privately,
 )
 
-from dpmcmc import Model, RandomWalk
+from dpmcmc import InputError, Model, RandomWalk
 from dpmcmc.proposals import Proposed
+from dpmcmc.sampling.problem import Precision, Problem, make_problem
 
 # Models.
 
@@ -281,3 +282,23 @@ PROPOSAL_ROWS = [
 @pytest.mark.parametrize(("proposal", "parts"), PROPOSAL_ROWS)
 def test_proposals(run: Callable[..., object], proposal: Any, parts: list[str]) -> None:
     assert_refused(lambda: run(proposal=proposal), *parts)
+
+
+def test_what_cannot_be_compiled_is_refused_before_anything_is_spent() -> None:
+    """JAX keeps a NumPy constant as it first saw it: float64 fails after float32."""
+    weights = np.array([1.0, 2.0])
+    records = {"x": np.zeros((50, 2)), "y": np.zeros(50)}
+    model = Model(
+        log_likelihood=lambda t, r: -0.5 * (r["y"] - t @ (weights * r["x"])) ** 2,
+        log_prior=lambda t: -0.5 * jnp.sum(t**2),
+        initial=np.zeros(2),
+    )
+
+    def problem(precision: Precision) -> Problem:
+        return make_problem(
+            model, records, start=None, precision=precision, devices=None
+        )
+
+    assert problem("float32").dtype == "float32"
+    with pytest.raises(InputError, match="float64"):
+        problem("float64")

@@ -43,7 +43,7 @@ def walked(model: dpmcmc.Model, records: np.ndarray) -> None:
 def test_programs_are_the_same_for_all_records_budgets_and_tapes(
     model: dpmcmc.Model, kept: Path
 ) -> None:
-    """A whole default run, on neighbouring tables and on one that has nothing in common.
+    """A whole default run, on neighbours and on a table with nothing in common.
 
     A number of a record, or one that was released, in a program would make another key.
     """
@@ -110,8 +110,8 @@ def test_settings_are_restored_where_a_run_fails(kept: Path) -> None:
     def failing() -> None:
         with compiled.kept_programs():
             assert getattr(jax.config, FOLDER) == str(kept)
-            raise ValueError
+            raise ValueError("failed")
 
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="failed"):
         failing()
     assert getattr(jax.config, FOLDER) is None

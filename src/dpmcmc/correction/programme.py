@@ -25,7 +25,6 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 from scipy.special import expit, ndtr
 
 from dpmcmc.correction.correction import Correction, require_variance
@@ -116,6 +115,8 @@ def _least_error(
     the present error, so that a solver's tolerance is relative to it. A solver that
     gives up changes nothing.
     """
+    from scipy.optimize import linprog  # noqa: PLC0415 - slow to import
+
     unit = float(np.abs(error).max())
     ones = np.ones((len(error), 1))
     answer = linprog(

@@ -4,6 +4,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 import jax
@@ -194,12 +195,17 @@ def check_model(model: Model, theta: Theta, record: Record) -> None:
     shapes = map(jnp.shape, jax.tree.leaves(shown))
     named = dict(zip(names_of(shown), shapes, strict=True))
     require_fitting(model.coords, model.dims, named)
-    start = float(jax.jit(lambda at: as_float(model.log_prior(at), jnp.float32))(theta))
+    start = float(_log_prior_at(model, theta))
     if not np.isfinite(start):
         raise InputError(
             f"log_prior is {start} at the starting point; it must be finite. "
             "Choose an initial value inside the support of the prior."
         )
+
+
+@partial(jax.jit, static_argnums=0)
+def _log_prior_at(model: Model, theta: Theta) -> jax.Array:
+    return as_float(model.log_prior(theta), jnp.float32)
 
 
 def _require_scalar(call: str, result: Any, arguments: tuple[Any, ...]) -> None:

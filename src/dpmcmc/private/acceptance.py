@@ -28,7 +28,7 @@ from dpmcmc.private.each_record import (
 )
 from dpmcmc.private.influence import PLAIN, Influence
 from dpmcmc.private.ratios import Grid
-from dpmcmc.private.records import Opened, Records, open_records
+from dpmcmc.private.records import Opened, Records, open_records, presence
 from dpmcmc.private.tape import WORDS_PER_STREAM
 
 __all__ = ["FullData", "Move"]
@@ -82,7 +82,7 @@ class FullData:
         """What each record shows at each chain's point; never released."""
         return self._at_points(model, resident, theta)
 
-    def batches(self, *_: Any) -> None:
+    def sampling(self, *_: Any) -> None:
         """Every record is read at every step: there is no batch."""
 
     def decide(
@@ -96,7 +96,7 @@ class FullData:
         ratios = jax.vmap(
             lambda old, new: ratio_of_each(self.influence, old, new, read.arrays)
         )(memory, proposed)
-        evidence = Evidence(ratios, read.present)
+        evidence = Evidence(ratios, presence(read))
         public = move.public + self._public(model, move)
         given = (evidence, public, move.word, self.grid, self.block)
         if self.noise is None:

@@ -16,9 +16,9 @@ import numpy as np
 
 from dpmcmc.private.tape import Stream, Tape
 
-__all__ = ["Sampling", "draw_batches"]
+__all__ = ["NONE", "Sampling", "draw_batches", "spare_words"]
 
-_NONE = np.uint32(2**32 - 1)
+NONE = np.uint32(2**32 - 1)
 """Stands for a place in a batch that must be drawn (again); no record has it."""
 
 
@@ -74,10 +74,10 @@ def _drawn(
     words = tape.words(Stream.BATCH, chain, start * width, steps * width)
     named = _uniform(words, steps, sampling.records)
     drawn = np.ascontiguousarray(named[:, : sampling.batch])
-    again = drawn == _NONE
+    again = drawn == NONE
     if not sampling.replacement:
         drawn.sort(axis=1)
-        again = drawn == _NONE
+        again = drawn == NONE
         again[:, 1:] |= drawn[:, 1:] == drawn[:, :-1]
     _draw_again(drawn, np.flatnonzero(again), tape, chain, start, sampling)
     return drawn
@@ -100,7 +100,7 @@ def _draw_again(
     steps, batch = drawn.shape
     touched = np.unique(places // batch)
     had = [_keys(touched[:, None], drawn[touched]).reshape(-1)]
-    spare = _spare_words(sampling)
+    spare = spare_words(sampling)
     for attempt in itertools.count():
         if places.size == 0:
             return
@@ -110,8 +110,8 @@ def _draw_again(
         # Number the empty places of each row: place n is offered the n-th record.
         number = np.arange(places.size) - np.searchsorted(rows, rows)
         there = number < fresh.shape[1]
-        record = np.where(there, fresh[rows, np.where(there, number, 0)], _NONE)
-        good = record != _NONE
+        record = np.where(there, fresh[rows, np.where(there, number, 0)], NONE)
+        good = record != NONE
         if not sampling.replacement:
             keys = _keys(rows, record)
             _, first = np.unique(keys, return_index=True)
@@ -136,11 +136,11 @@ def _uniform(words: np.ndarray, steps: int, records: int) -> np.ndarray:
     """
     product = np.multiply(words.view("<u4"), np.uint64(records), dtype=np.uint64)
     number = (product >> np.uint64(32)).astype(np.uint32)
-    number[product.astype(np.uint32) < np.uint32(2**32 % records)] = _NONE
+    number[product.astype(np.uint32) < np.uint32(2**32 % records)] = NONE
     return number.reshape(steps, -1)
 
 
-def _spare_words(sampling: Sampling) -> int:
+def spare_words(sampling: Sampling) -> int:
     """Words set aside at each attempt: about twice the repeats to expect, and more."""
     repeats = sampling.batch**2 / (2 * sampling.records)
     refused = sampling.batch * (2**32 % sampling.records) / 2**32

@@ -14,13 +14,13 @@ from typing import Any, NoReturn
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
 from dpmcmc.model.model import Model
 from dpmcmc.private.context import boundary_arithmetic
 from dpmcmc.private.distributions import Reader
 from dpmcmc.private.moves import (
+    UNROLLED,
     Inputs,
     Mover,
     Released,
@@ -30,12 +30,16 @@ from dpmcmc.private.moves import (
     initial_state,
 )
 from dpmcmc.private.records import Opened, Records
-from dpmcmc.private.tape import Stream, Tape
+from dpmcmc.private.supply import Room, Supply
+from dpmcmc.private.tape import Tape
 
 __all__ = ["Chains"]
 
 _WORKERS = 2
 """Threads that read the tape and draw batches ahead, one chunk each."""
+
+_BUSY = 2**24
+"""Records from which on one chain keeps an accelerator busy."""
 
 
 class Chains:
@@ -68,20 +72,22 @@ class Chains:
         chunk: int,
         devices: list[jax.Device],
     ) -> None:
-        self._model, self._dtype, self._tape = model, dtype, tape.claim()
-        self._chains = len(jax.tree.leaves(start)[0])
-        # the only step of a loop would be compiled, and so rounded, in another way
-        self._room, self._position = max(chunk, 2), 0
+        self._model, self._dtype = model, dtype
+        chains = len(jax.tree.leaves(start)[0])
+        self._groups = _groups(chains, len(records), kernel, test, devices[0])
+        # Steps outside of a loop would be compiled, and so rounded, in another way: a
+        # loop has whole turns, and two of them at least.
+        self._room, self._position = max(2, -(-chunk // UNROLLED)) * UNROLLED, 0
         with boundary_arithmetic():
             opened: tuple[Test, Opened | None, Opened | None] = test.unseal(
                 model, records, dtype, devices
             )
-            self._test, self._resident, self._source = opened
-            self._words_a_proposal = _count_words(kernel, start)
+            self._test, self._resident, source = opened
+            room = Room(self._room, chains, _count_words(kernel, start))
+            self._supply = Supply(tape.claim(), self._test, source, room, devices[0])
             self._placement = _placement(self._resident, devices)
-            theta = jax.device_put(start, self._placement)
-            state = initial_state(model, self._test, dtype, self._resident, theta)
-            self._keep(state, kernel)
+            self._kernel = jax.device_put(kernel, self._placement)
+            self._states = [self._initial(start, group) for group in self._groups]
 
     def advance(self, steps: int) -> Released:
         """Run ``steps`` steps of every chain and release what they decided."""
@@ -99,11 +105,11 @@ class Chains:
         What is released is a function of one bit of the test for each step of each
         chain, of earlier released bits, and of words of the tape that no bit uses.
         Each bit has its own word of the tape, and its own batch if the test has
-        one, used once. The run time and the shapes do not depend on the records'
-        values by any branch of this code.
+        one, used once. The run time and the shapes depend on the records' values by
+        no branch of this code but on released bits.
         """
         with ThreadPoolExecutor(_WORKERS) as pool:
-            ready: deque[tuple[int, Future[Inputs]]] = deque()
+            ready: deque[tuple[int, Future[list[Inputs]]]] = deque()
             for steps in sizes:
                 position = self._position
                 self._position += steps  # first: no word is read twice, come what may
@@ -116,64 +122,76 @@ class Chains:
     def __reduce__(self) -> NoReturn:
         raise TypeError("chains cannot be copied or saved: they hold the records")
 
-    def _run_chunk(self, steps: int, inputs: "Future[Inputs]") -> Released:
+    def _run_chunk(self, steps: int, inputs: "Future[list[Inputs]]") -> Released:
         with boundary_arithmetic():
-            state, kernel, released = advance(
-                self._model,
-                self._test,
-                self._dtype,
-                self._resident,
-                self._state,
-                self._kernel,
-                inputs.result(),
-                steps,
-            )
-            self._keep(state, kernel)
-            if steps == self._room:
-                return released
-            return jax.tree.map(lambda leaf: leaf[:steps], released)
+            parts = []
+            for group, read in enumerate(inputs.result()):
+                state, kernel, released = advance(
+                    self._model,
+                    self._test,
+                    self._dtype,
+                    self._resident,
+                    self._states[group],
+                    self._kernel,
+                    read,
+                    steps,
+                )
+                self._states[group] = self._placed(state)
+                self._kernel = jax.device_put(kernel, self._placement)
+                parts.append(released)
+            if steps < self._room:
+                parts = jax.tree.map(lambda leaf: leaf[:steps], parts)
+            if len(parts) == 1:
+                return parts[0]
+            return _joined(parts)
 
-    def _keep(self, state: State, kernel: Mover) -> None:
-        """Hold the state for the next chunk, in one place.
+    def _initial(self, start: Any, group: slice) -> State:
+        """The state of a group of chains where they start."""
+        points = jax.tree.map(lambda leaf: leaf[group], start)
+        theta = jax.device_put(points, self._placement)
+        given = self._model, self._test, self._dtype, self._resident, theta
+        return self._placed(initial_state(*given))
+
+    def _placed(self, state: State) -> State:
+        """A state in one place.
 
         The compiler puts what it returns where it likes; from another place, the
         next chunk would be compiled anew.
         """
-        theta, log_prior, self._kernel = jax.device_put(
-            (state.theta, state.log_prior, kernel), self._placement
-        )
-        self._state = State(theta, log_prior, state.memory)
+        theta, log_prior, turn = jax.device_put(state[:3], self._placement)
+        return State(theta, log_prior, turn, state.memory)
 
-    def _inputs(self, start: int, steps: int) -> Inputs:
-        """What steps ``start`` to ``start + steps`` read, padded to a whole chunk.
-
-        Guarantee
-        ---------
-        Words and batches of these steps, each chain's own, in memory that nothing
-        writes to again; and for all other steps of the chunk, zeros that no step reads.
-        """
-
-        def read(stream: Stream, width: int) -> np.ndarray:
-            words = np.zeros((self._room, self._chains, width), np.uint64)
-            for chain in range(self._chains):
-                stretch = self._tape.words(stream, chain, start * width, steps * width)
-                words[:steps, chain] = stretch.reshape(steps, width)
-            return words
-
-        def pad(leaf: np.ndarray) -> np.ndarray:
-            room = [(0, self._room - steps), *[(0, 0)] * (leaf.ndim - 1)]
-            return np.pad(leaf, room) if steps < self._room else leaf
-
+    def _inputs(self, start: int, steps: int) -> list[Inputs]:
+        """What steps ``start`` to ``start + steps`` of each group of chains read."""
         with boundary_arithmetic():
-            batch = self._test.batches(
-                self._source, self._tape, self._chains, start, steps
-            )
-            inputs = Inputs(
-                read(Stream.PROPOSAL, self._words_a_proposal),
-                read(Stream.TEST, 1)[..., 0],
-                jax.tree.map(pad, batch),
-            )
-            return jax.device_put(inputs, self._placement)
+            inputs = self._supply.inputs(start, steps)
+            parts = [inputs]
+            if len(self._groups) > 1:
+                parts = [
+                    jax.tree.map(lambda leaf, group=group: leaf[:, group], inputs)
+                    for group in self._groups
+                ]
+            return jax.device_put(parts, self._placement)
+
+
+def _groups(
+    chains: int, records: int, kernel: Mover, test: Test, device: jax.Device
+) -> list[slice]:
+    """The chains that take a step together.
+
+    That is all, unless one step of one chain on all records keeps an accelerator busy:
+    then each goes by itself, with caches that need no copy. Kernels that adapt learn
+    from all chains at once.
+    """
+    alone = device.platform != "cpu" and test.batch is None and records >= _BUSY
+    if hasattr(kernel, "adapt") or not alone:
+        return [slice(0, chains)]
+    return [slice(chain, chain + 1) for chain in range(chains)]
+
+
+@jax.jit
+def _joined(parts: list[Released]) -> Released:
+    return jax.tree.map(lambda *leaves: jnp.concatenate(leaves, axis=1), *parts)
 
 
 def _placement(resident: Opened | None, devices: list[jax.Device]) -> Sharding:

@@ -5,32 +5,22 @@
 It keeps nothing: it evaluates the records of the batch at both points.
 """
 
-import math
 from dataclasses import dataclass, field, replace
-from functools import partial
-from itertools import product
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from dpmcmc.model.model import Model
 from dpmcmc.private.acceptance import Move
-from dpmcmc.private.batches import Sampling, draw_batches
+from dpmcmc.private.batches import Sampling
 from dpmcmc.private.decisions import BatchDecision, Evidence, minibatch_barker
 from dpmcmc.private.each_record import Read, looks_of_each
 from dpmcmc.private.influence import PLAIN
 from dpmcmc.private.records import Opened, Records, open_on_host
-from dpmcmc.private.tape import WORDS_PER_STREAM, Tape
+from dpmcmc.private.tape import WORDS_PER_STREAM
 
 __all__ = ["Minibatch"]
-
-_DRAWS_AT_ONCE = 2**17
-"""Records drawn and looked up at once: enough to hide the cost of each call."""
-
-_ALIGNMENT = 64
-"""Bytes at a multiple of which JAX takes memory of the host as it is."""
 
 
 @jax.tree_util.register_dataclass
@@ -59,33 +49,14 @@ class Minibatch:
         del model, devices
         return replace(self, dtype=dtype), None, open_on_host(records, dtype)
 
+    def sampling(self, source: Any) -> Sampling:
+        """How batches are drawn from the records of ``source``."""
+        records = len(jax.tree.leaves(source.arrays)[0])
+        return Sampling(records, self.batch, self.replacement)
+
     def remember(self, *_: Any) -> tuple[()]:
         """Nothing: the next batch is another."""
         return ()
-
-    def batches(
-        self, source: Any, tape: Tape, chains: int, start: int, steps: int
-    ) -> Opened:
-        """Draw the batches of some steps and look up their records, on the host.
-
-        Guarantee
-        ---------
-        Step t of chain c holds the records of the batch that `draw_batches` draws
-        for it, and nothing of any other record.
-        """
-        shape = (steps, chains, self.batch)
-        records = len(jax.tree.leaves(source.arrays)[0])
-        sampling = Sampling(records, self.batch, self.replacement)
-        found = jax.tree.map(
-            lambda leaf: _aligned((*shape, *leaf.shape[1:]), leaf.dtype), source
-        )
-        rows = max(1, _DRAWS_AT_ONCE // self.batch)
-        for chain, first in product(range(chains), range(0, steps, rows)):
-            count = min(rows, steps - first)
-            drawn = draw_batches(tape, chain, start + first, count, sampling)
-            part = np.s_[first : first + count, chain]
-            jax.tree.map(partial(_look_up, drawn, part), source, found)
-        return found
 
     def decide(
         self, model: Model, read: Opened, memory: tuple[()], move: Move
@@ -106,19 +77,3 @@ class Minibatch:
             return looks_of_each(model, PLAIN, point, Read(arrays, ()), self.dtype)
 
         return jax.vmap(of_chain)(theta, batch.arrays)
-
-
-def _aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """An array that a device of this machine reads where it is, without a copy."""
-    size = math.prod(shape) * dtype.itemsize
-    room = np.empty(size + _ALIGNMENT, np.uint8)
-    first = -room.ctypes.data % _ALIGNMENT
-    return room[first : first + size].view(dtype).reshape(shape)
-
-
-def _look_up(
-    drawn: np.ndarray, part: tuple[slice, int], source: np.ndarray, found: np.ndarray
-) -> None:
-    """Copy the drawn records to their part of what was found."""
-    # Drawn numbers are in range; this mode copies without a buffer.
-    np.take(source, drawn, axis=0, out=found[part], mode="clip")

@@ -18,7 +18,19 @@ from dpmcmc.private.distributions import Reader
 from dpmcmc.private.minibatch import Minibatch
 from dpmcmc.private.records import Opened
 
-__all__ = ["Inputs", "Mover", "Released", "State", "Test", "advance", "initial_state"]
+__all__ = [
+    "UNROLLED",
+    "Inputs",
+    "Mover",
+    "Released",
+    "State",
+    "Test",
+    "advance",
+    "initial_state",
+]
+
+UNROLLED = 4
+"""Steps on a batch that are written out in a turn of the loop over them."""
 
 Test = FullData | Minibatch
 """What decides on a move: a closed list, of which docs/proofs are about."""
@@ -46,10 +58,16 @@ class Released(NamedTuple):
 
 
 class State(NamedTuple):
-    """Where the chains are, and what the test keeps of the records there."""
+    """Where the chains are, and what the test keeps of the records there.
+
+    A single chain has two memories, of which that at ``turn`` is kept. A step writes
+    what records show at the proposed point over the other, which takes its turn if the
+    point is accepted: nothing is copied. For several chains ``turn`` is None.
+    """
 
     theta: Any
     log_prior: jax.Array
+    turn: jax.Array | None
     memory: Any
 
 
@@ -70,7 +88,21 @@ def initial_state(
 ) -> State:
     """Where the chains start, and what the test keeps of the records there."""
     log_prior = jax.vmap(lambda point: _log_prior(model, point, dtype))(theta)
-    return State(theta, log_prior, test.remember(model, resident, theta))
+    memory = test.remember(model, resident, theta)
+    if len(log_prior) > 1 or not jax.tree.leaves(memory):
+        return State(theta, log_prior, None, memory)
+    # a copy is placed as what it is a copy of; no step reads it before it is written
+    both = memory, jax.lax.optimization_barrier(memory)
+    return State(theta, log_prior, jnp.int32(0), both)
+
+
+class _Carry(NamedTuple):
+    """What a loop over steps hands on, with the number of the next step."""
+
+    step: jax.Array
+    state: State
+    kernel: Mover
+    released: Released
 
 
 @partial(jax.jit, static_argnames=("model", "dtype"), donate_argnames="state")
@@ -89,32 +121,83 @@ def advance(
     Guarantee
     ---------
     The kernel of a step is a function of the first kernel and of what earlier steps
-    released: it is handed nothing else.
+    released: it is handed nothing else. How often a loop runs follows from ``steps``
+    and from accepted bits.
     """
+    rows, chains = inputs.test.shape
 
-    def body(
-        step: int, carry: tuple[State, Mover, Released]
-    ) -> tuple[State, Mover, Released]:
-        state, kernel, released = carry
-        now = jax.tree.map(lambda leaf: leaf[step], inputs)
-        state, accepted = _step(model, test, dtype, resident, state, kernel, now)
-        row = Released(state.theta, accepted)
-        released = jax.tree.map(lambda all_, one: all_.at[step].set(one), released, row)
-        return state, _adapted(kernel, row), released
+    def one(carry: _Carry, memory: Any) -> tuple[_Carry, jax.Array, Any]:
+        """One step from a memory; also the bits, and what to keep where accepted."""
+        step, state, kernel, released = carry
+        now = jax.tree.map(
+            lambda all_: jax.lax.dynamic_index_in_dim(all_, step, keepdims=False),
+            inputs,
+        )
+        given = state._replace(memory=memory)
+        moved, accepted = _step(model, test, dtype, resident, given, kernel, now)
+        is_step = jnp.full(chains, step < steps)  # rows beyond change nothing
+        accepted &= is_step
+        theta, log_prior = _choose(is_step, moved[:2], state[:2])
+        row = Released(theta, accepted)
+        released = jax.tree.map(
+            lambda all_, new: jax.lax.dynamic_update_index_in_dim(all_, new, step, 0),
+            released,
+            row,
+        )
+        kernel = _adapted(kernel, row, step < steps)
+        state = state._replace(theta=theta, log_prior=log_prior)
+        return _Carry(step + 1, state, kernel, released), accepted, moved.memory
+
+    def together(_: int, carry: _Carry) -> _Carry:
+        """A step of all chains: each takes the new memory where it accepts."""
+        old = carry.state.memory
+        carry, accepted, new = one(carry, old)
+        memory = _choose(accepted, new, old)
+        return carry._replace(state=carry.state._replace(memory=memory))
+
+    def stay(turn: int, carry: _Carry) -> _Carry:
+        """Steps of a single chain from one memory to the other, until it moves."""
+
+        def body(carry: _Carry) -> _Carry:
+            both = carry.state.memory
+            carry, accepted, new = one(carry, both[turn])
+            both = (both[0], new) if turn == 0 else (new, both[1])
+            after = jnp.where(accepted[0], 1 - turn, turn).astype(jnp.int32)
+            return carry._replace(state=carry.state._replace(turn=after, memory=both))
+
+        return jax.lax.while_loop(
+            lambda carry: (carry.step < steps) & (carry.state.turn == turn),
+            body,
+            carry,
+        )
 
     room = jax.tree.map(
-        lambda leaf: jnp.zeros((inputs.test.shape[0], *leaf.shape), leaf.dtype),
-        Released(state.theta, jnp.zeros(inputs.test.shape[1], bool)),
+        lambda leaf: jnp.zeros((rows, *leaf.shape), leaf.dtype),
+        Released(state.theta, jnp.zeros(chains, bool)),
     )
-    return jax.lax.fori_loop(0, steps, body, (state, kernel, room))
+    carry = _Carry(jnp.int64(0), state, kernel, room)
+    if state.turn is not None:
+        carry = jax.lax.while_loop(
+            lambda carry: carry.step < steps, lambda now: stay(1, stay(0, now)), carry
+        )
+    else:
+        # Where a step takes microseconds, a device goes through all rows faster than
+        # it is asked after each whether to go on.
+        last, unroll = (steps, None) if test.batch is None else (rows, UNROLLED)
+        carry = jax.lax.fori_loop(0, last, together, carry, unroll=unroll)
+    return carry.state, carry.kernel, carry.released
 
 
-def _adapted(kernel: Mover, row: Released) -> Mover:
+def _adapted(kernel: Mover, row: Released, is_step: jax.Array) -> Mover:
     """The kernel of the next step, if it adapts to what was released."""
     adapt = getattr(kernel, "adapt", None)
     if adapt is None:
         return kernel
-    return jax.tree.map(lambda new, old: new.astype(old.dtype), adapt(row), kernel)
+    return jax.tree.map(
+        lambda new, old: jnp.where(is_step, new.astype(old.dtype), old),
+        adapt(row),
+        kernel,
+    )
 
 
 def _step(
@@ -128,6 +211,8 @@ def _step(
 ) -> tuple[State, jax.Array]:
     """One proposal and one test of every chain.
 
+    The memory that is returned belongs to the proposed points.
+
     Guarantee
     ---------
     The next point of a chain, and its log prior, depend on the records through the
@@ -139,8 +224,8 @@ def _step(
     read: Any = inputs.batch if resident is None else resident
     move = Move(state.theta, theta, public, inputs.test)
     accepted, memory = test.decide(model, read, state.memory, move)
-    proposed = State(theta, log_prior, memory)
-    return _choose(accepted, proposed, state), accepted
+    theta, log_prior = _choose(accepted, (theta, log_prior), state[:2])
+    return State(theta, log_prior, state.turn, memory), accepted
 
 
 def _propose(kernel: Mover, theta: Any, words: jax.Array) -> tuple[Any, jax.Array]:
@@ -156,8 +241,8 @@ def _log_prior(model: Model, theta: Any, dtype: str) -> jax.Array:
         return as_float(model.log_prior(theta), dtype)
 
 
-def _choose(accepted: jax.Array, proposed: State, current: State) -> State:
-    """Take each chain's proposed state where it was accepted."""
+def _choose(accepted: jax.Array, proposed: Any, current: Any) -> Any:
+    """Take what each chain proposed where it was accepted."""
 
     def pick(new: jax.Array, old: jax.Array) -> jax.Array:
         return jnp.where(accepted.reshape(-1, *[1] * (new.ndim - 1)), new, old)

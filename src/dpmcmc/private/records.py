@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, NoReturn
 from weakref import WeakKeyDictionary
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
@@ -22,13 +23,14 @@ from dpmcmc.private.sources import Source, named, source_of
 from dpmcmc.private.tables import Kind, narrow, saturate
 from dpmcmc.private.units import Grouped, membership
 
-__all__ = ["Opened", "Records", "open_on_host", "open_records"]
+__all__ = ["Opened", "Records", "open_on_host", "open_records", "presence"]
 
 
 class Opened(NamedTuple):
     """Records that are open, and which are present; never leaves the boundary.
 
-    ``present`` is None where all are, by the kind of the records alone.
+    Where all are present, by the kind of the records alone, ``present`` is None on the
+    host and their number on devices: entries from there on are padding.
     """
 
     arrays: Any
@@ -116,14 +118,13 @@ def open_records(
 ) -> tuple[Opened, int]:
     """Place records on the devices, for use inside the boundary alone.
 
-    They are padded to a whole number of blocks on each device with entries that are not
-    present, and stay there as long as the sealed records do. The length of a block is
-    returned too.
+    Padded to whole blocks on each device with entries that are not present, they stay
+    there as long as the sealed records do. The length of a block is returned too.
 
     Guarantee
     ---------
-    Entry i of every array, and of ``present``, is a function of record i and of
-    public numbers. Entries from N on are not present.
+    Entry i of every array, and of `presence`, is a function of record i and of public
+    numbers. Entries from N on are not present.
     """
     count = len(records)
     block = min(BLOCK, -(-count // len(devices)))
@@ -139,11 +140,22 @@ def open_records(
         room = [(0, padded - count), *[(0, 0)] * (leaf.ndim - 1)]
         return jax.device_put(np.pad(leaf, room), sharding)
 
-    arrays, present = open_on_host(records, dtype)
-    known = np.ones(count, bool) if present is None else present
-    opened = jax.tree.map(place, Opened(arrays, known))
-    _PLACED[records] = asked, opened
-    return opened, block
+    arrays, present = jax.tree.map(place, open_on_host(records, dtype))
+    if present is None:  # a number, as a step is as fast as the memory that it reads
+        present = jax.device_put(np.int64(count), NamedSharding(mesh, PartitionSpec()))
+    _PLACED[records] = asked, Opened(arrays, present)
+    return _PLACED[records][1], block
+
+
+def presence(opened: Opened) -> jax.Array:
+    """Say of each entry of placed records whether it is present.
+
+    Guarantee
+    ---------
+    Entry i is a function of record i and of public numbers; false from N on.
+    """
+    entries = jnp.arange(len(jax.tree.leaves(opened.arrays)[0]))
+    return opened.present if opened.present.ndim else entries < opened.present
 
 
 def open_on_host(records: Records, dtype: Any) -> Opened:

@@ -13,9 +13,12 @@ import hashlib
 import os
 from typing import NoReturn
 
+import jax
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
+
+from dpmcmc.private.keystream import Keystream
 
 __all__ = ["WORDS_PER_STREAM", "Stream", "Tape", "chacha20_words"]
 
@@ -96,6 +99,10 @@ class Tape:
         purpose = (int(stream) | attempt << 8).to_bytes(4, "little")
         nonce = purpose + chain.to_bytes(8, "little")
         return chacha20_words(self.__key, nonce, start, count)
+
+    def on_device(self, device: jax.Device) -> Keystream:
+        """The same words, made on a device of this machine."""
+        return Keystream(jax.device_put(np.frombuffer(self.__key, "<u4"), device))
 
     def __repr__(self) -> str:
         return f"Tape({'secret key' if self.is_secret else 'NOT PRIVATE: seeded'})"

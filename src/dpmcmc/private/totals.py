@@ -18,7 +18,7 @@ from dpmcmc.arithmetic import CLIP_STEPS
 from dpmcmc.private.context import boundary_arithmetic
 from dpmcmc.private.each_record import vector_of_each
 from dpmcmc.private.exact_normal import rounded_normals
-from dpmcmc.private.records import Opened, Records, open_records
+from dpmcmc.private.records import Opened, Records, open_records, presence
 from dpmcmc.private.tape import Tape
 
 __all__ = ["add_up", "release_total"]
@@ -85,6 +85,7 @@ def add_up(
     The vector of every record that is present is handed to ``total`` as present once,
     and results are added as integers.
     """
+    opened = Opened(opened.arrays, presence(opened))
 
     def added(arrays: Any, present: jax.Array) -> jax.Array:
         return total(vector_of_each(vector, arrays, public), present)

@@ -43,6 +43,9 @@ _RECORDS_A_CHUNK = 5e7
 _BYTES_A_CHUNK = 2**26
 """Memory for the batches of a chunk; three chunks are held at a time."""
 
+_ON_ACCELERATOR = 100, 8
+"""How many times as many records, and as much memory, on an accelerator."""
+
 _FEWEST_CHUNKS = 50
 """So that an interruption loses few steps: the chunks that are under way."""
 
@@ -217,8 +220,10 @@ class Chain:
         size = sum(leaf.size * leaf.dtype.itemsize for leaf in one)
         batch = self.test.batch
         reads = problem.size if batch is None else 2 * batch
-        work = _RECORDS_A_CHUNK // (reads * chains)
-        room = _BYTES_A_CHUNK // max(1, (batch or 0) * chains * size)
+        is_cpu = problem.devices[0].platform == "cpu"
+        faster, larger = (1, 1) if is_cpu else _ON_ACCELERATOR
+        work = faster * _RECORDS_A_CHUNK // (reads * chains)
+        room = larger * _BYTES_A_CHUNK // max(1, (batch or 0) * chains * size)
         few = max(1, steps // _FEWEST_CHUNKS)
         return int(np.clip(min(work, room, few), 1, _LONGEST_CHUNK))
 

@@ -142,6 +142,7 @@ def make_problem(
     with jax.enable_x64(is_double(dtype)):
         initial = _initial(made, dtype)
         check_model(made, initial, sealed.shape_of_one(dtype))
+        _require_compilable(made, initial, sealed.shape_of_one(dtype), dtype)
         shown = initial
         if made.transform is not None:
             shown = jax.eval_shape(made.transform, initial)
@@ -163,6 +164,25 @@ def _for_units(model: Model, records: Records) -> Model:
             "dpmcmc.Records(table, unit='person', most=5), with the column of ids."
         )
     return model
+
+
+def _require_compilable(model: Model, initial: Any, record: Any, dtype: str) -> None:
+    """Refuse, before anything is spent, what JAX can trace but not compile."""
+    both = jax.jit(
+        lambda theta, record: (
+            model.record_log_likelihood(theta, record),
+            model.log_prior(theta),
+        )
+    )
+    try:
+        both.lower(initial, record)
+    except Exception as error:
+        raise InputError(
+            f"the model cannot be compiled in {dtype}. If it closes over NumPy arrays, "
+            "JAX keeps them as it first saw them: a process that has run the model in "
+            "another precision cannot run it in this one. Make them jax.numpy arrays "
+            "where they are used, or start a new process."
+        ) from error
 
 
 def _as_model(model: Any, records: Records, dtype: Precision, start: Any) -> Model:
