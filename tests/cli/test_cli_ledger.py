@@ -54,11 +54,13 @@ def test_which_epsilon_still_fits(dpmcmc: Command, folder: Path) -> None:
     budget = f"--records {RECORDS} --epsilon 1 --delta 1e-6"
     dpmcmc(f"ledger register new.db folk {budget}")
     (found,) = json.loads(dpmcmc("ledger fits new.db --json").out)
-    assert found == {"dataset": "folk", "fits": found["fits"], "fits_delta": 1e-6}
+    fits = {name: found[name] for name in ("fits", "fits_rho", "fits_mu")}
+    assert found == {"dataset": "folk", "fits_delta": 1e-6, **fits}
+    assert abs(2 * fits["fits_rho"] / fits["fits_mu"] ** 2 - 1) < 0.02
     assert 0.8 < found["fits"] < 1
     said = dpmcmc("ledger fits new.db folk --delta 1e-7")
     assert said.out.startswith("folk: ε = 1.")
-    assert said.out.endswith(" at δ = 1e-07\n")
+    assert " at δ = 1e-07 (ρ = " in said.out
     shown = dpmcmc("ledger show new.db --delta 1e-7").out
     assert said.out.removeprefix("folk: ").strip() in shown
     (view,) = json.loads(dpmcmc("ledger show new.db --json").out)

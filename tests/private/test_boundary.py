@@ -188,7 +188,7 @@ def test_only_ratios_are_added_up_in_the_boundary():
         ("ratios.py", "sum_of_steps", "sum"),
         ("ratios.py", "sum_of_steps", "sum"),
         ("ratios.py", "sums_of_steps", "reduce"),
-        ("records.py", "_read_leaves", "reduce"),  # over columns
+        ("sources.py", "read", "reduce"),  # over columns
         ("sums.py", "bounded_vectors", "sum"),  # over a record's coordinates
         ("sums.py", "bounded_vectors", "sum"),
         ("sums.py", "exact_sum", "sum"),

@@ -5,6 +5,7 @@
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
@@ -13,12 +14,14 @@ from toys import Log, Toy, planned
 
 from dpmcmc import (
     Barker,
+    ControlVariates,
     GaussianBarker,
     InputError,
     MinibatchBarker,
     RandomWalk,
     SufficientStatistics,
     models,
+    sample,
 )
 from dpmcmc.accounting import (
     BarkerBit,
@@ -26,6 +29,7 @@ from dpmcmc.accounting import (
     certify_epsilon,
     zcdp_cost,
 )
+from dpmcmc.accounting.currencies import cost_in, epsilon_of
 from dpmcmc.sampling.gaussian_budget import Splitting, split_budget
 from dpmcmc.sampling.plan import Plan, Request
 from dpmcmc.sampling.problem import make_problem
@@ -129,3 +133,37 @@ def test_a_split_uses_the_budget(
     else:
         assert clip == 0
     assert 0.995 * epsilon < certify_epsilon(events, 1e-5).epsilon <= epsilon
+
+
+@pytest.mark.parametrize("currency", ["rho", "mu"])
+@pytest.mark.parametrize(
+    "method", [ControlVariates(), Barker(clip=0.01, proposal=RandomWalk(0.1))], ids=repr
+)
+def test_a_budget_of_rho_or_mu_is_nearly_spent(currency: str, method: Any) -> None:
+    problem = make_problem(
+        models.normal(bounds=(0.0, 1.0), sd=1.0),
+        {"x": np.zeros(500)},
+        start=None,
+        precision=None,
+        devices=None,
+    )
+    budget = {"rho": 0.05, "mu": 0.3}[currency]
+    plan = plan_run(problem, method, epsilon=None, delta=1e-6, **{currency: budget})
+    cost = cost_in(currency, plan.events)
+    assert 0.98 * budget < cost <= budget
+    statement = plan.statement({})
+    assert getattr(statement, currency) == cost
+    assert statement.epsilon <= epsilon_of(currency, budget, 1e-6)
+    assert min(statement.profile)[0] < statement.epsilon
+    assert type(statement).from_json(statement.to_json()) == statement
+
+
+def test_a_budget_in_two_currencies_is_refused() -> None:
+    with pytest.raises(InputError):
+        sample(
+            models.normal(bounds=(0.0, 1.0), sd=1.0),
+            {"x": np.zeros(500)},
+            epsilon=1.0,
+            rho=0.1,
+            delta=1e-6,
+        )

@@ -8,6 +8,11 @@ from dpmcmc.accounting.certify import (
     Certificate,
     certify_delta,
     certify_epsilon,
+)
+from dpmcmc.accounting.currencies import (
+    ProfilePoint,
+    gdp_cost,
+    privacy_profile,
     zcdp_cost,
 )
 from dpmcmc.accounting.gaussian_barker_bit import GaussianBarkerBit
@@ -29,12 +34,15 @@ __all__ = [
     "GaussianBatchSum",
     "GaussianRelease",
     "MinibatchBit",
+    "ProfilePoint",
     "UnsupportedEventError",
     "certify_delta",
     "certify_epsilon",
+    "gdp_cost",
     "largest",
     "largest_clip",
     "least_noise",
     "most_steps",
+    "privacy_profile",
     "zcdp_cost",
 ]

@@ -20,7 +20,7 @@ from dpmcmc.accounting.registry import (
     total_slack,
 )
 
-__all__ = ["Certificate", "certify_delta", "certify_epsilon", "zcdp_cost"]
+__all__ = ["Certificate", "certify_delta", "certify_epsilon"]
 
 Slack = Callable[[float], float]
 
@@ -136,12 +136,3 @@ def _smallest(
             found.append((each.name, value, note))
             certifying += [(value, each.name)] if each.certifies else []
     return *min(certifying), tuple(found)
-
-
-def zcdp_cost(released: Released) -> float:
-    """Return the ρ of zero-concentrated privacy: a cost that adds up over stages.
-
-    It compares stages with each other; certificates use sharper accountants.
-    """
-    zcdp = ACCOUNTANTS["zCDP"]
-    return math.fsum(zcdp.piece(*leaf) for leaf in flatten(released).items())

@@ -18,6 +18,7 @@ from dpmcmc.cli.plan_command import add as add_plan
 from dpmcmc.cli.rehearse_command import add as add_rehearse
 from dpmcmc.cli.report_command import add as add_report
 from dpmcmc.cli.sample_command import add as add_sample
+from dpmcmc.cli.sign_command import add as add_sign
 from dpmcmc.errors import InputError
 
 __all__ = ["main", "parser"]
@@ -98,6 +99,7 @@ def parser() -> argparse.ArgumentParser:
         add_rehearse,
         add_sample,
         add_report,
+        add_sign,
         add_ledger,
         add_audit,
     ):

@@ -20,6 +20,8 @@ _WIDTH = 50
 _REGISTER = """\
   dpmcmc ledger register study.db people --records 20000 --epsilon 3 --delta 1e-6 \\
       --note "decision 12 of the board"
+  dpmcmc ledger register study.db visits --records 5912 --unit person \\
+      --rho 0.5 --delta 1e-6
 """
 _SHOW = """\
   dpmcmc ledger show study.db
@@ -73,7 +75,16 @@ def add(commands: Commands) -> None:
     )
     register.add_argument("dataset", metavar="NAME", help="what the data set is called")
     register.add_argument("--records", type=int, required=True, metavar="N")
-    register.add_argument("--epsilon", type=float, required=True, metavar="E")
+    register.add_argument(
+        "--unit",
+        default="",
+        metavar="COLUMN",
+        help="the column of ids, if N counts units of records, such as persons",
+    )
+    budget = register.add_mutually_exclusive_group(required=True)
+    budget.add_argument("--epsilon", type=float, metavar="E", help="ε at δ")
+    budget.add_argument("--rho", type=float, metavar="R", help="ρ (zCDP)")
+    budget.add_argument("--mu", type=float, metavar="M", help="μ (GDP)")
     register.add_argument("--delta", type=float, required=True, metavar="D")
     register.add_argument("--note", default="", help="such as who decided")
     show = action(
@@ -129,7 +140,10 @@ def _register(chosen: argparse.Namespace) -> int:
         ledger.register(
             chosen.dataset,
             records=chosen.records,
+            unit=chosen.unit,
             epsilon=chosen.epsilon,
+            rho=chosen.rho,
+            mu=chosen.mu,
             delta=chosen.delta,
             note=chosen.note,
         )
@@ -174,12 +188,15 @@ def _with_bar(view: "Overview") -> str:
 
 def _fits(chosen: argparse.Namespace) -> int:
     views = _views(chosen)
-    keys = ("dataset", "fits", "fits_delta")
+    keys = ("dataset", "fits", "fits_delta", "fits_rho", "fits_mu")
     if chosen.json:
         show_json([{key: getattr(view, key) for key in keys} for view in views])
         return Code.DONE
     for view in views:
-        print(f"{view.dataset}: ε = {view.fits:g} at δ = {view.fits_delta:g}")
+        print(
+            f"{view.dataset}: ε = {view.fits:g} at δ = {view.fits_delta:g} "
+            f"(ρ = {view.fits_rho:g}, μ = {view.fits_mu:g})"
+        )
     return Code.DONE
 
 

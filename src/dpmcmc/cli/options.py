@@ -61,9 +61,19 @@ def add_job_options(parser: argparse.ArgumentParser, *, many_methods: bool) -> N
         metavar="COLUMN",
         help="a column of integers, such as codes of groups; may be repeated",
     )
+    table.add_argument(
+        "--unit",
+        metavar="COLUMN",
+        help="a column of ids: all records with one id are protected together",
+    )
+    table.add_argument(
+        "--most", type=int, metavar="K", help="records of a unit that count: the first"
+    )
     budget = parser.add_argument_group("budget")
     budget.add_argument("--epsilon", type=float, metavar="E", help="ε of the run")
     budget.add_argument("--delta", type=float, metavar="D", help="δ of the run")
+    budget.add_argument("--rho", type=float, metavar="R", help="ρ (zCDP) in place of ε")
+    budget.add_argument("--mu", type=float, metavar="M", help="μ (GDP) in place of ε")
     method = parser.add_argument_group("method")
     method.add_argument(
         "--method",

@@ -12,6 +12,7 @@ _EXAMPLES = """\
 examples:
   dpmcmc report run
   dpmcmc report run --title "Income and age, 2026"
+  dpmcmc report run --registry deployment.yaml
 """
 
 
@@ -31,12 +32,22 @@ def add(commands: Commands) -> None:
     report.add_argument(
         "--ledger", metavar="FILE|URL", help="where the ledger is now, if it moved"
     )
+    report.add_argument(
+        "--registry",
+        metavar="FILE",
+        help="write what NIST SP 800-226 and the registry of deployments ask, as JSON "
+        "or YAML, instead of the page",
+    )
     report.set_defaults(run=_report)
 
 
 def _report(chosen: argparse.Namespace) -> int:
-    from dpmcmc.workflow import report  # noqa: PLC0415 - slow to import
+    from dpmcmc.workflow import report, write_filing  # noqa: PLC0415 - slow to import
 
+    if chosen.registry is not None:
+        place = write_filing(chosen.folder, chosen.registry, title=chosen.title)
+        print(f"What others ask is in {place}. Fill in what is empty.")
+        return Code.DONE
     page = report(chosen.folder, title=chosen.title, ledger=chosen.ledger)
     print(f"The report is in {page}.")
     return Code.DONE

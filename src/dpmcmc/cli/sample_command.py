@@ -178,7 +178,7 @@ def _shown(question: "Question") -> str:
     ]
     lines = [
         f"About to be released, {statement.label} together, for any one of the "
-        f"{statement.records:,} records:",
+        f"{statement.counted}:",
         "",
         *aligned([("stage", "cost", "what"), *rows], right=(1,), broken_at=(2,)),
         "",

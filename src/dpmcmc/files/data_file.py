@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from difflib import SequenceMatcher
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +34,8 @@ class DataFile:
     """Columns of a data file, for `dpmcmc.sample` and `dpmcmc.Records`.
 
     When it is made, the names, the types and the number of records are read. The values
-    are read when a run first needs them, which is after it was agreed to and charged.
+    are read when a run first needs them, which is after it was agreed to and charged;
+    but for the ids of units, whose number is public, which are read to be counted.
 
     Parameters
     ----------
@@ -51,6 +53,9 @@ class DataFile:
     integers
         The columns that hold integers, such as codes of groups. What is not an integer
         is missing. Integer columns of Parquet and Arrow files need no declaration.
+    without
+        The columns that are not read, if ``columns`` are not named: such as that of the
+        ids of units.
 
     Raises
     ------
@@ -75,11 +80,15 @@ class DataFile:
         *,
         levels: Mapping[str, Sequence[str]] | None = None,
         integers: Iterable[str] = (),
+        without: Iterable[str] = (),
     ) -> None:
         self.path = Path(path)
         declared = _declared(levels or {}, _names("integers", integers))
         wanted = _names("columns", () if columns is None else columns)
         self._file, self._stamp = _open(self.path)
+        if not wanted and isinstance(self._file, TypedFile):
+            out = _names("without", without)
+            wanted = tuple(name for name in self._file.names if name not in out)
         self._readings = _readings(self.path, self._file, wanted, declared)
         self.schema = {name: one.dtype for name, one in self._readings.items()}
         if len(self) < 1:
@@ -113,6 +122,31 @@ class DataFile:
             found = self._file.read(self._readings)
         self._require_same()
         return found
+
+    def read_ids(self, name: str) -> Iterator[list[Any]]:
+        """Read whose each record is, for `dpmcmc.Records` with units.
+
+        Parameters
+        ----------
+        name
+            A column of ids, of any type; it need not be among ``columns``.
+
+        Yields
+        ------
+        list
+            The ids of a stretch of records, None where there is none. In a text file
+            they are the cells, without spaces at their ends: 7 and 07 differ.
+
+        Raises
+        ------
+        FileError
+            If there is no such column, or as for `read_values`.
+        """
+        _require_one(self.path, self._file, name)
+        self._require_same()
+        with _problems_of(self.path):
+            yield from self._file.ids(name)
+        self._require_same()
 
     def _require_same(self) -> None:
         if _stamp(self.path) != self._stamp:

@@ -74,6 +74,13 @@ class TextFile:
             raise ValueError("the number of records has changed")
         return arrays, present
 
+    def ids(self, name: str) -> Iterator[list[bytes | None]]:
+        """The cells of a column, None where a cell is empty or there is none."""
+        place = self.names.index(name)
+        for records in _records(self.path, self.separator, len(self.names)):
+            (cells,) = _cells(records, self.separator, len(self.names), [place])
+            yield [(cell and cell.strip()) or None for cell in cells.to_pylist()]
+
 
 def open_text(path: Path, separator: str) -> TextFile:
     """Read the header and count the records; no cell of a record is looked at.

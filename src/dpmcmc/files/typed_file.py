@@ -65,6 +65,10 @@ class TypedFile:
                 raise ValueError("there are fewer records than the file says")
         return arrays, present
 
+    def ids(self, name: str) -> Iterator[list[Any]]:
+        """The values of a column of any type as Python has them, None for a null."""
+        return (stretch.to_pylist() for stretch in self.stretches(name))
+
 
 def _require_sound(array: Any) -> None:
     """Refuse a stretch that points outside its own memory: it would end the process.

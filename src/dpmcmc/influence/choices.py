@@ -282,7 +282,17 @@ def _is_wide(shapes: Any) -> bool:
     return any(leaf.dtype.itemsize == 8 for leaf in jax.tree.leaves(shapes))
 
 
+def _require_records(model: Model, method: str) -> None:
+    """Refuse units: of a sum over records, a clip takes something else."""
+    if model.per == "unit":
+        raise InputError(
+            f"{method} is for models of single records, but the records are grouped "
+            "into units. Choose PlainClipping, or dpmcmc.ControlVariates()."
+        )
+
+
 def _require_simulator(model: Model, method: str) -> None:
+    _require_records(model, method)
     if model.simulate is None:
         raise InputError(
             f"{method} needs a simulator, but the model has none. Give "
@@ -314,6 +324,7 @@ def _require_continuous(model: Model) -> None:
 
 def _response_names(model: Model, shapes: Any, method: str) -> tuple[str, ...]:
     """The response columns, which must be numbers of a record that is a dict."""
+    _require_records(model, method)
     if model.responses is None:
         raise InputError(
             f"{method} needs to know which columns are responses, but Model.responses "

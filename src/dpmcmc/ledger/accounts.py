@@ -65,8 +65,9 @@ class Account:
 
     Attributes
     ----------
-    name, records, delta, note, registrar, time
-        As it was registered, by whom, and when.
+    name, records, unit, delta, note, registrar, time
+        As it was registered, by whom, and when. The budget is for one of the records;
+        or, where ``unit`` names a column of ids, for all records of one unit.
     capacity
         What the budget holds, and its ε.
     runs
@@ -75,6 +76,7 @@ class Account:
 
     name: str
     records: int
+    unit: str
     delta: float
     note: str
     registrar: str

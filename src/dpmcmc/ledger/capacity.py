@@ -14,11 +14,12 @@ from typing import NamedTuple
 from dpmcmc import errors
 from dpmcmc.ledger.refusals import LedgerError
 
-__all__ = ["NOTHING", "Capacity", "Cost", "settle"]
+__all__ = ["NOTHING", "Capacity", "Cost", "settle", "settle_in"]
 
 _SET_ASIDE = 1 / 16
 """Twice this part of δ is kept for finite arithmetic and for cut tails."""
 
+_MOST_EPSILON = 100.0
 _LARGEST_ORDER = 2**16
 _ROUNDING = 1e-12
 
@@ -61,12 +62,23 @@ class Capacity(NamedTuple):
         The ε of the budget, and the order α of the divergence.
     divergence, slack
         The most of each; twice the slack is taken from δ.
+    currency
+        In what the budget was given: "epsilon", "rho" or "mu". Events are priced in
+        it, so that the sum of their ρ, or of their μ², never exceeds the budget's.
     """
 
     epsilon: float
     order: int
     divergence: float
     slack: float
+    currency: str = "epsilon"
+
+    @property
+    def amount(self) -> float:
+        """The budget, in its currency: a divergence of α ρ, or of α μ²/2."""
+        concentrated = self.divergence / self.order
+        found = {"epsilon": self.epsilon, "rho": concentrated}
+        return found.get(self.currency, math.sqrt(2 * concentrated))
 
     @property
     def cost(self) -> Cost:
@@ -99,10 +111,10 @@ def settle(epsilon: float, delta: float) -> Capacity:
     """
     epsilon = errors.require_positive("epsilon", epsilon, "Give the budget's ε.")
     delta = errors.require_probability("delta", delta, "1e-6 is common.")
-    if epsilon > 100:
+    if epsilon > _MOST_EPSILON:
         raise LedgerError(
-            f"epsilon is {epsilon!r}; a budget above 100 protects nobody. Register at "
-            "most 100."
+            f"epsilon is {epsilon!r}; a budget above {_MOST_EPSILON:g} protects "
+            "nobody. Register at most that."
         )
     slack = _SET_ASIDE * delta
     left = (1 - 2 * _SET_ASIDE) * delta
@@ -116,6 +128,35 @@ def settle(epsilon: float, delta: float) -> Capacity:
         raise LedgerError(
             f"epsilon is {epsilon!r} with delta {delta!r}; no release at all fits "
             "such a budget. Register a larger epsilon or delta."
+        )
+    return found
+
+
+def settle_in(currency: str, amount: float, delta: float) -> Capacity:
+    """Return the capacity of a budget of ρ or μ, and the least ε that it implies.
+
+    Guarantee
+    ---------
+    The returned capacity holds for its ε and δ. Its divergence is at most α ρ, or
+    α μ²/2.
+    """
+    delta = errors.require_probability("delta", delta, "1e-6 is common.")
+    rho = amount if currency == "rho" else amount**2 / 2
+    slack, left = _SET_ASIDE * delta, (1 - 2 * _SET_ASIDE) * delta
+
+    def epsilon(order: int) -> float:
+        return order * rho + _conversion(order, left)
+
+    order = min(range(2, _LARGEST_ORDER + 1), key=epsilon)
+    least = max(epsilon(order), _ROUNDING) * (1 + 1e-9)
+    found = Capacity(
+        least, order, order * rho * (1 - _ROUNDING), slack * (1 - 1e-9), currency
+    )
+    if least > _MOST_EPSILON or not found.holds(delta):
+        raise LedgerError(
+            f"{currency} is {amount!r} with delta {delta!r}, which comes to ε = "
+            f"{least:.3g}; a budget above {_MOST_EPSILON:g} protects nobody. Register "
+            "a smaller one."
         )
     return found
 

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpmcmc import errors
+from dpmcmc.accounting.currencies import one_currency
 from dpmcmc.ledger.accounts import Account, Books
-from dpmcmc.ledger.capacity import settle
+from dpmcmc.ledger.capacity import Capacity, settle, settle_in
 from dpmcmc.ledger.codec import JSON, Events, decode, encode
 from dpmcmc.ledger.entries import FIRST, Entry, Head, sealed, time_text
 from dpmcmc.ledger.overview import Overview, overview_of
@@ -87,8 +88,11 @@ class Ledger:
         dataset: str,
         *,
         records: int,
-        epsilon: float,
         delta: float,
+        epsilon: float | None = None,
+        rho: float | None = None,
+        mu: float | None = None,
+        unit: str = "",
         note: str = "",
         analyst: str | None = None,
     ) -> None:
@@ -97,17 +101,25 @@ class Ledger:
         Parameters
         ----------
         dataset, records
-            Its name, and its number of records, which is public.
+            Its name, and its number of records or units, which is public.
         epsilon, delta
             The budget.
+        rho, mu
+            The budget in place of ε: ρ of zero-concentrated, or μ of Gaussian
+            differential privacy. The sum of ρ, or of μ², of all runs stays within it;
+            δ is that at which its ε is stated.
+        unit
+            The column of ids, if the budget is for all records of one unit, such as a
+            person; for one record unless given. Every run must protect the same.
         note, analyst
             Anything worth keeping, such as who decided; and who registers it.
         """
         count = errors.require_count("records", records, "Give the number of records.")
         values = {
             "records": count,
+            "unit": one_line("unit", unit),
             "delta": float(delta),
-            **settle(epsilon, delta)._asdict(),
+            **_capacity(delta, epsilon=epsilon, rho=rho, mu=mu)._asdict(),
             "note": one_line("note", note),
         }
         name = one_line("dataset", dataset, empty=False)
@@ -122,6 +134,7 @@ class Ledger:
         purpose: str = "",
         only: bool = False,
         claims: tuple[float, float] | None = None,
+        unit: str = "",
     ) -> "Reservation":
         """Set aside what a run may cost, before it reads anything.
 
@@ -137,13 +150,15 @@ class Ledger:
             certificate must be within the budget, and the ledger prices nothing.
         claims
             The (ε, δ) of the run's own statement, as a note.
+        unit
+            What the run protects, as in `register`.
 
         Raises
         ------
         OverBudgetError
             If the run does not fit; nothing was written.
         """
-        values = _request(self._account(dataset), total, only, claims)
+        values = _request(self._account(dataset), total, only, claims, unit)
         values["purpose"], run = one_line("purpose", purpose), secrets.token_hex(4)
         entry = self._append("reserve", dataset, run, analyst, values)
         return Reservation(self, dataset, run, entry.analyst, entry.number)
@@ -155,12 +170,13 @@ class Ledger:
         *,
         only: bool = False,
         claims: tuple[float, float] | None = None,
+        unit: str = "",
     ) -> float:
         """Return the fraction of the budget that `reserve` would set aside, rounded up.
 
         Nothing is written. What is given is as in `reserve`, and is refused as there.
         """
-        values = _request(self._account(dataset), total, only, claims)
+        values = _request(self._account(dataset), total, only, claims, unit)
         values["purpose"], run = "", secrets.token_hex(4)
         entry = sealed(self._head, "", "reserve", dataset, run, "", values)
         account = apply(self._books, entry).account(dataset)
@@ -301,14 +317,31 @@ class Reservation:
         self.ledger._append(kind, self.dataset, self.run, self.analyst, values)
 
 
+def _capacity(delta: float, **given: float | None) -> Capacity:
+    """What a budget holds, in whatever currency it was given."""
+    budget = one_currency(**given)
+    if budget is None:
+        raise LedgerError("there is no budget. Give epsilon, rho or mu.")
+    currency, amount = budget
+    if currency == "epsilon":
+        return settle(amount, delta)
+    return settle_in(currency, amount, delta)
+
+
 def _request(
     account: Account,
     total: Events,
     only: bool,
     claims: tuple[float, float] | None,
+    unit: str,
 ) -> JSON:
     """Return what an entry says of a run that is to be reserved, but its purpose."""
     tally = tally_of(total)
+    if only and account.capacity.currency != "epsilon":
+        raise LedgerError(
+            f"the budget of {account.name!r} is in {account.capacity.currency}, which "
+            "adds up exactly: an only run has nothing to gain. Take only=False."
+        )
     if only:
         require_alone(account, total)
     if claims is not None and not (
@@ -321,6 +354,7 @@ def _request(
         )
     return {
         "total": encode(total),
+        "unit": unit,
         "prices": [] if only else prices_text(prices_for(tally, account.capacity)),
         "only": bool(only),
         "claims": None if claims is None else [float(part) for part in claims],

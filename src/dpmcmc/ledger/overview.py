@@ -7,7 +7,7 @@ from typing import Any
 
 from dpmcmc.aligned import aligned, filled
 from dpmcmc.ledger.accounts import Account
-from dpmcmc.ledger.room import epsilon_that_fits
+from dpmcmc.ledger.room import epsilon_that_fits, rho_and_mu_that_fit
 from dpmcmc.ledger.texts import percent, rounded
 
 __all__ = ["Overview", "RunView", "overview_of"]
@@ -44,8 +44,10 @@ class Overview:
 
     Attributes
     ----------
-    dataset, records, epsilon, delta, note, registrar, time
+    dataset, records, unit, epsilon, delta, note, registrar, time
         As registered.
+    currency, amount
+        In what the budget was given, "epsilon", "rho" or "mu", and how much.
     spent, reserved, left
         Fractions of the budget: charged, set aside by open runs but not charged yet
         (both rounded up), and free (rounded down).
@@ -54,22 +56,29 @@ class Overview:
         at which it is stated. It is that of releases with normal noise; chains of
         decisions on all records come to the same, and a run over drawn batches to a
         few percent less.
+    fits_rho, fits_mu
+        The same in ρ and μ, rounded down.
     runs
         Every run, in the order of their reservations.
     """
 
     dataset: str
     records: int
+    unit: str
     epsilon: float
     delta: float
     note: str
     registrar: str
     time: str
+    currency: str
+    amount: float
     spent: float
     reserved: float
     left: float
     fits: float
     fits_delta: float
+    fits_rho: float
+    fits_mu: float
     runs: tuple[RunView, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -77,16 +86,21 @@ class Overview:
         return asdict(self)
 
     def __str__(self) -> str:
-        budget = f"ε = {self.epsilon:g}, δ = {self.delta:g}"
+        what = f"units (by {self.unit})" if self.unit else "records"
+        budget = f"ε = {self.epsilon:.6g}, δ = {self.delta:g}"
+        if self.currency != "epsilon":
+            letter = {"rho": "ρ", "mu": "μ"}[self.currency]
+            budget = f"{letter} = {self.amount:.6g}, which implies {budget}"
         lines = [
-            filled(f"{self.dataset}: {self.records:,} records, {budget}"),
+            filled(f"{self.dataset}: {self.records:,} {what}, {budget}"),
             filled(f"Registered {self.time[:10]} by {self.registrar}."),
             *([filled(f"Note: {self.note}")] if self.note else []),
             "",
             f"  spent     {percent(self.spent):>8}",
             f"  reserved  {percent(self.reserved):>8}",
             f"  left      {percent(self.left):>8}",
-            f"  one more run fits with ε = {self.fits:g} at δ = {self.fits_delta:g}",
+            f"  one more run fits with ε = {self.fits:g} at δ = {self.fits_delta:g}"
+            f" (ρ = {self.fits_rho:g}, μ = {self.fits_mu:g})",
             "",
             *_table(self.runs),
             "",
@@ -101,16 +115,20 @@ def overview_of(account: Account, delta: float) -> Overview:
     return Overview(
         account.name,
         account.records,
+        account.unit,
         account.epsilon,
         account.delta,
         account.note,
         account.registrar,
         account.time,
+        account.capacity.currency,
+        account.capacity.amount,
         rounded(spent, up=True),
         rounded(held - spent, up=True),
         rounded(1 - held, up=False),
         epsilon_that_fits(account, delta),
         delta,
+        *rho_and_mu_that_fit(account),
         tuple(
             RunView(
                 run.name,

@@ -14,6 +14,7 @@ from dpmcmc.accounting import (
     GaussianBarkerBit,
     GaussianBatchSum,
     MinibatchBit,
+    gdp_cost,
 )
 from dpmcmc.accounting.accountants import SHARPENED, ZCDP
 from dpmcmc.accounting.batch_gaussian import batch_sum_part
@@ -83,7 +84,7 @@ def offers(event: Event, capacity: Capacity) -> tuple[Cost, ...]:
     rounding = total_slack({event: 1}, capacity.epsilon)
     found = tuple(
         Cost(_above(bound.divergence), Fraction((bound.cut + rounding) * _UPWARD))
-        for bound in _bounds(event, capacity.order)
+        for bound in _bounds(event, capacity)
         if bound.divergence < _OVERFLOWS
     )
     if not found:
@@ -114,10 +115,13 @@ def _above(divergence: float) -> Fraction:
     return Fraction(math.nextafter(divergence * _UPWARD, math.inf))
 
 
-def _bounds(event: Event, order: int) -> Iterable[PriceBound]:
-    for bounds in (_concentrated, _sharpened, *_OTHERS.get(type(event), ())):
+def _bounds(event: Event, capacity: Capacity) -> Iterable[PriceBound]:
+    tried = _IN_CURRENCY.get(
+        capacity.currency, (_concentrated, _sharpened, *_OTHERS.get(type(event), ()))
+    )
+    for bounds in tried:
         try:
-            yield from bounds(event, order)
+            yield from bounds(event, capacity.order)
         except (NotApplicableError, OverflowError):  # hardly any noise overflows
             continue
 
@@ -125,6 +129,12 @@ def _bounds(event: Event, order: int) -> Iterable[PriceBound]:
 def _concentrated(event: Event, order: int) -> Iterable[PriceBound]:
     if ZCDP.supports({event: 1}):
         yield PriceBound(order * ZCDP.piece(event, 1))
+
+
+def _gaussian(event: Event, order: int) -> Iterable[PriceBound]:
+    mu = gdp_cost(event)
+    if math.isfinite(mu):
+        yield PriceBound(order * mu**2 / 2)
 
 
 def _sharpened(event: Event, order: int) -> Iterable[PriceBound]:
@@ -155,7 +165,15 @@ def _batch_sum_by_orders(event: GaussianBatchSum, order: int) -> Iterable[PriceB
         yield PriceBound(subsampled(given_batch, event.batch, event.records).at(order))
 
 
-_OTHERS: dict[type[Event], tuple[Callable[[Any, int], Iterable[PriceBound]], ...]] = {
+_Offer = Callable[[Any, int], Iterable[PriceBound]]
+
+_IN_CURRENCY: dict[str, tuple[_Offer, ...]] = {
+    "rho": (_concentrated,),
+    "mu": (_gaussian,),
+}
+"""Where a budget is in ρ or μ, an event has that price alone: α ρ, or α μ²/2."""
+
+_OTHERS: dict[type[Event], tuple[_Offer, ...]] = {
     BarkerBit: (_bounded,),
     GaussianBarkerBit: (lambda bit, order: _profiled(full_data_profile(bit), order),),
     GaussianBatchSum: (_batch_sum, _batch_sum_by_orders),

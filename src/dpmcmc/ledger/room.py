@@ -14,7 +14,12 @@ from dpmcmc.ledger.refusals import LedgerError, OverBudgetError
 from dpmcmc.ledger.tally import Tally
 from dpmcmc.ledger.texts import percent, rounded
 
-__all__ = ["epsilon_that_fits", "require_alone", "require_room"]
+__all__ = [
+    "epsilon_that_fits",
+    "require_alone",
+    "require_room",
+    "rho_and_mu_that_fit",
+]
 
 _NORMAL = Tally(square=Fraction(1))
 _DIGITS = Context(prec=3, rounding=ROUND_FLOOR)
@@ -48,6 +53,17 @@ def epsilon_that_fits(account: Account, delta: float, run: Run | None = None) ->
         factor = min(factor, (whole.slack - held.slack) / cost.slack)
     found = certify_epsilon(kind.scaled(factor).events, delta).epsilon
     return float(_DIGITS.create_decimal(found)) if math.isfinite(found) else 0.0
+
+
+def rho_and_mu_that_fit(account: Account) -> tuple[float, float]:
+    """Return ρ and μ of the largest release with normal noise that fits what is left.
+
+    Both are rounded down to three digits.
+    """
+    left = account.capacity.cost.divergence - account.held().divergence
+    square = float(left / cost_of(_NORMAL, {}, account.capacity.order).divergence)
+    rho, mu = map(_DIGITS.create_decimal, (square / 2, math.sqrt(square)))
+    return float(rho), float(mu)
 
 
 def require_room(account: Account, run: Run) -> None:

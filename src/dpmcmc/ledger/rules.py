@@ -14,7 +14,7 @@ from typing import Any
 from dpmcmc.accounting import Event
 from dpmcmc.ledger.accounts import Account, Books, Run
 from dpmcmc.ledger.capacity import Capacity, Cost
-from dpmcmc.ledger.codec import decode, encode
+from dpmcmc.ledger.codec import JSON, decode, encode
 from dpmcmc.ledger.entries import Entry
 from dpmcmc.ledger.prices import Prices, cost_of
 from dpmcmc.ledger.refusals import LedgerError
@@ -86,7 +86,7 @@ def _register(books: Books, entry: Entry) -> Account:
             f"{books.accounts[entry.dataset].time[:10]}; a budget is settled once and "
             "for all. Other records need another name."
         )
-    capacity = Capacity(*(values[name] for name in Capacity._fields))
+    capacity = Capacity(*(values[name] for name in Capacity._fields if name in values))
     if not capacity.holds(values["delta"]):
         raise LedgerError(
             f"entry {entry.number} gives {entry.dataset!r} more than its ε and δ hold. "
@@ -95,6 +95,7 @@ def _register(books: Books, entry: Entry) -> Account:
     return Account(
         entry.dataset,
         values["records"],
+        _unit(values),
         values["delta"],
         values["note"],
         entry.analyst,
@@ -107,6 +108,13 @@ def _reserve(books: Books, entry: Entry) -> Account:
     account, values = books.account(entry.dataset), entry.values
     if any(entry.run in each.runs for each in books.accounts.values()):
         raise LedgerError(f"there is a run {entry.run!r} already. Reserve again.")
+    unit = _unit(values)
+    if unit != account.unit:
+        raise LedgerError(
+            f"the run protects {_protected(unit)}; the budget of "
+            f"{account.name!r} is for {_protected(account.unit)}. Group the records as "
+            "it was registered, or register them by another name."
+        )
     total, prices = tally_of(decode(values["total"])), prices_of(values["prices"])
     for event in total.counts:
         records = getattr(event, "records", account.records)
@@ -182,6 +190,15 @@ _RULES: dict[str, Callable[[Books, Entry], Account]] = {
     "release": _release,
     "resume": _resume,
 }
+
+
+def _unit(values: JSON) -> str:
+    """The column of ids; without one, as in older entries, records are protected."""
+    return str(values.get("unit", ""))
+
+
+def _protected(unit: str) -> str:
+    return f"units by {unit!r}" if unit else "single records"
 
 
 def _claims(values: list[float] | None) -> tuple[float, float] | None:

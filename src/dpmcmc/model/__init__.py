@@ -6,5 +6,13 @@ from dpmcmc.model.model import Model
 from dpmcmc.model.preparation import Preparation
 from dpmcmc.model.python_function import PythonFunction
 from dpmcmc.model.statistics import Statistics
+from dpmcmc.model.units import Unit, sum_over_records
 
-__all__ = ["Model", "Preparation", "PythonFunction", "Statistics"]
+__all__ = [
+    "Model",
+    "Preparation",
+    "PythonFunction",
+    "Statistics",
+    "Unit",
+    "sum_over_records",
+]

@@ -5,7 +5,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -74,6 +74,10 @@ class Model:
         off can then be made up for.
     statistics
         Its sufficient statistics, if it has any: what `SufficientStatistics` release.
+    per
+        What the log-likelihood is of: one "record"; or one "unit", such as a person
+        with several records, if it is given a `dpmcmc.model.Unit`. Log-likelihoods of
+        a record are added where `Records` are grouped into units.
     coords, dims
         Names for the places of parameters, as ArviZ and PyMC have them, such as
         ``coords={"predictor": ["age", "income"]}`` and ``dims={"coefficients":
@@ -91,8 +95,11 @@ class Model:
     preparation: Preparation | None = None
     responses: Responses | None = None
     statistics: Statistics | None = None
+    per: Literal["record", "unit"] = "record"
     coords: Coords = field(default_factory=dict)
     dims: Dims = field(default_factory=dict)
+    units: "dict[int, Model]" = field(default_factory=dict, init=False, repr=False)
+    """Models of units that were made of it, so that none is compiled anew."""
 
     def __post_init__(self) -> None:
         given = [name for name in _OPTIONAL_FUNCTIONS if getattr(self, name)]
@@ -108,6 +115,8 @@ class Model:
                 "dpmcmc.Preparation, and no class made from it: only its own steps are "
                 "known to look at one record at a time."
             )
+        if self.per not in ("record", "unit"):
+            raise InputError(f"per is {self.per!r}; it must be 'record' or 'unit'.")
         if self.lipschitz is not None:
             require_positive("lipschitz", self.lipschitz, "Leave it out if unknown.")
         if self.responses is not None:

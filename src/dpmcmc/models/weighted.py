@@ -18,7 +18,7 @@ from dpmcmc.errors import InputError, require_positive
 from dpmcmc.model.model import Model
 from dpmcmc.model.preparation.public_numbers import Public, fitted, public
 
-__all__ = ["Leverage", "weighted"]
+__all__ = ["Leverage", "survey_weighted", "weighted"]
 
 
 def weighted(model: Model, weight: Callable[[Any], Any]) -> Model:
@@ -56,6 +56,60 @@ def weighted(model: Model, weight: Callable[[Any], Any]) -> Model:
         return jnp.clip(jnp.asarray(weight(seen), whole.dtype), 0, 1) * whole
 
     return replace(model, log_likelihood=times_weight, responses=None, statistics=None)
+
+
+def survey_weighted(
+    model: Model, column: str, *, usual: float = 1.0, most: float = 10.0
+) -> Model:
+    """Return the model with each record's log-likelihood times its survey weight.
+
+    A record counts as often as its weight says, before anything is bounded: the
+    posterior is for the population that the weights stand for. It is a
+    pseudo-posterior, whose intervals take the weights as if they were records.
+
+    Parameters
+    ----------
+    model
+        The model of one record, a dict with the column of weights.
+    column
+        The column of weights; those below 0 or missing count as 0.
+    usual
+        The usual weight, which is public: a record with it counts once. With the mean
+        weight of the survey's design, the records count for as many as there are.
+    most
+        The largest weight, in usual ones, which is public: larger ones are cut to it.
+        A large one makes long gradients, and so more noise.
+
+    Returns
+    -------
+    Model
+        Without responses, statistics and simulator, as for `weighted`; its Lipschitz
+        bound is ``most`` times as large.
+    """
+    usual = require_positive("usual", usual, "Give the mean weight of the design.")
+    most = require_positive("most", most, "Choose it without looking at the records.")
+    if not isinstance(column, str) or model.per == "unit":
+        raise InputError(
+            f"column is {column!r}, and the log-likelihood is of one {model.per}; give "
+            "the name of the column of weights, and a model of one record."
+        )
+    log_likelihood = model.log_likelihood
+
+    def times_weight(theta: Any, record: Any) -> jax.Array:
+        if not isinstance(record, Mapping) or column not in record:
+            raise InputError(f"a record has no column {column!r}, which is its weight.")
+        whole = jnp.asarray(log_likelihood(theta, record))
+        weight = jnp.asarray(record[column], whole.dtype) / usual
+        return jnp.clip(jnp.nan_to_num(weight, posinf=most), 0, most) * whole
+
+    return replace(
+        model,
+        log_likelihood=times_weight,
+        lipschitz=None if model.lipschitz is None else most * model.lipschitz,
+        responses=None,
+        simulate=None,
+        statistics=None,
+    )
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,15 @@ class Statement:
     epsilon, delta
         The guarantee, rounded up. ε is infinite if the result is not private.
     records
-        The number of records, which is public.
+        The number of records, or of units, which is public.
+    rho, mu
+        The same cost in zero-concentrated and in Gaussian differential privacy, but
+        for what rounding may add to δ; None where it is not known.
+    profile
+        Other pairs (ε, δ) that hold at the same time.
+    unit, most
+        The column of ids if units were protected, such as persons with all their
+        records, and how many records of a unit counted; None and 1 if each record was.
     stages
         What was released, stage by stage.
     accountant
@@ -103,6 +111,22 @@ class Statement:
     verdict: Verdict | None = None
     notes: tuple[str, ...] = ()
     version: str = ""
+    rho: float | None = None
+    mu: float | None = None
+    profile: tuple[tuple[float, float], ...] = ()
+    unit: str | None = None
+    most: int = 1
+
+    @property
+    def one(self) -> str:
+        """What is protected: a "record" or a "unit"."""
+        return "record" if self.unit is None else "unit"
+
+    @property
+    def counted(self) -> str:
+        """How many there are, in words."""
+        by = "" if self.unit is None else f" (by {self.unit})"
+        return f"{self.records:,} {self.one}s{by}"
 
     @property
     def is_private(self) -> bool:
@@ -151,6 +175,7 @@ class Statement:
             StageSummary(**{**stage, "numbers": _from_json(stage["numbers"])})
             for stage in fields["stages"]
         )
+        fields["profile"] = tuple(map(tuple, fields.get("profile", ())))
         if fields["verdict"] is not None:
             fields["verdict"] = Verdict(**fields["verdict"])
         if fields["epsilon"] is None:
@@ -168,9 +193,10 @@ class Statement:
     def _private_lines(self) -> list[str]:
         return [
             f"Privacy: ε = {round_up(self.epsilon)}, δ = {round_up(self.delta)} "
-            "(differential privacy, proven).",
-            f"Protected: any one of the {self.records:,} records, against substitution "
-            "by any other record. The number of records is public.",
+            f"(differential privacy, proven){self._in_currencies()}.",
+            f"Protected: any one of the {self.counted}, against substitution by any "
+            f"other {self.one}. The number of {self.one}s is public.",
+            *self._unit_lines(),
             *self._stage_lines(),
             *self._common_lines(),
             f"Accountant: {self.accountant}. Rounding of floating-point numbers is "
@@ -185,9 +211,29 @@ class Statement:
         return [
             f"NOT PRIVATE: {'; '.join(reasons)}.",
             "This result carries no privacy guarantee. Do not release it if the "
-            f"{self.records:,} records are sensitive.",
+            f"{self.counted} are sensitive.",
+            *self._unit_lines(),
             *self._stage_lines(),
             *self._common_lines(),
+        ]
+
+    def _in_currencies(self) -> str:
+        known = {"ρ": (self.rho, "zCDP"), "μ": (self.mu, "GDP")}
+        said = [
+            f"{letter} = {round_up(value)} ({name})"
+            for letter, (value, name) in known.items()
+            if value is not None
+        ]
+        return f"; the same in {', '.join(said)}" if said else ""
+
+    def _unit_lines(self) -> list[str]:
+        if self.unit is None:
+            return []
+        return [
+            f"Unit: all records with one value of {self.unit}. Their log-likelihoods "
+            "are added before anything is bounded; of a unit's records the first "
+            f"{self.most:,} count, and how many it has is not public. In the "
+            "stages below, a unit is called a record."
         ]
 
     def _stage_lines(self) -> list[str]:
@@ -199,6 +245,7 @@ class Statement:
             lines.append(
                 f"Prepared, each record by itself: {'; '.join(self.prepared)}."
             )
+        lines.append("Missing values: a record that has one counts for nothing.")
         if self.is_tempered:
             lines.append(
                 f"Tempered: the likelihood counts for N₀ = {self.tempered:.6g} records "

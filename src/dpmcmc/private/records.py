@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records: sealed where they enter, opened only inside the boundary.
 
-The wrapper shows what is public (the number of records, the shape and dtype of one)
-and nothing else. It guards against accident, in our code and the user's; it cannot
-guard against a hostile program in the same Python process.
+The wrapper shows what is public (the number of records or units, the shape and dtype
+of one) and nothing else. It guards against accident, in our code and the user's; it
+cannot guard against a hostile program in the same Python process.
 """
 
 from typing import Any, NamedTuple, NoReturn
@@ -16,17 +16,12 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from dpmcmc.arithmetic import RECORD_LIMIT
-from dpmcmc.errors import InputError
+from dpmcmc.errors import InputError, require_count
 from dpmcmc.private.context import boundary_arithmetic
 from dpmcmc.private.ratios import BLOCK
-from dpmcmc.private.tables import (
-    Kind,
-    columns_of,
-    is_float,
-    is_source,
-    kind_of,
-    read_leaf,
-)
+from dpmcmc.private.sources import Source, named, source_of
+from dpmcmc.private.tables import Kind, narrow, saturate
+from dpmcmc.private.units import Grouped, membership
 
 __all__ = ["Opened", "Records", "open_on_host", "open_records", "presence"]
 
@@ -53,29 +48,43 @@ class Records:
         `dpmcmc.files.DataFile`, whose values are read when they are first needed. A
         record with a missing value (a null or NaN in a column of a table, a masked
         cell of an array) contributes nothing to any decision.
+    unit
+        The column with the ids of units, such as persons, each of which is protected
+        with all its records; unless given, each record by itself. Ids are numbers or
+        texts; a record without one contributes nothing. The number of units is public:
+        they are counted here.
+    most
+        How many records of a unit count: of those without a missing value the first,
+        in the order of the table. It is public; how many a unit has is not.
+
+    Attributes
+    ----------
+    unit, most
+        As given; None and 1 without units.
 
     Raises
     ------
     InputError
         If there is no record, the leading axes differ, or an array or column does not
-        hold numbers. Only shapes and types are looked at.
+        hold numbers. Only shapes and types are looked at, and the number of ids.
     """
 
-    __slots__ = ("__weakref__", "_count", "_kinds")
+    __slots__ = ("__weakref__", "_count", "_kinds", "most", "unit")
 
     _count: int
     _kinds: Any
+    unit: str | None
+    most: int
 
-    def __init__(self, data: Any) -> None:
+    def __init__(
+        self, data: Any, *, unit: str | None = None, most: int | None = None
+    ) -> None:
+        self.unit, self.most = _checked_unit(unit, most)
         with boundary_arithmetic():
-            sealed = data if is_source(data) else columns_of(data)
-            parts = sealed
-            if is_source(sealed):
-                size = (len(sealed),)
-                parts = {name: Kind(size, own) for name, own in sealed.schema.items()}
-            self._kinds = jax.tree_util.tree_map_with_path(
-                lambda path, leaf: kind_of(_named(path), leaf), parts
-            )
+            sealed: Source | Grouped = source_of(data)
+            if self.unit is not None:
+                sealed = _grouped(source_of(data), self.unit, self.most)
+            self._kinds = sealed.kinds
         self._count = _common_length(self._kinds)
         _SEALED[self] = sealed
 
@@ -83,22 +92,23 @@ class Records:
         return self._count
 
     def shape_of_one(self, dtype: Any) -> Any:
-        """Shape and dtype of one record in a chain of the given float dtype."""
+        """Shape and dtype of one record, or unit, in a chain of that float dtype."""
         return jax.tree.map(
             lambda kind: jax.ShapeDtypeStruct(
-                kind.shape[1:], _narrow(kind.dtype, dtype)
+                kind.shape[1:], narrow(kind.dtype, dtype)
             ),
             self._kinds,
         )
 
     def __repr__(self) -> str:
-        return f"Records({self._count:,} records, sealed)"
+        what = "records" if self.unit is None else f"units by {self.unit!r}"
+        return f"Records({self._count:,} {what}, sealed)"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("records are sealed: they cannot be copied, pickled or saved")
 
 
-_SEALED: WeakKeyDictionary[Records, Any] = WeakKeyDictionary()
+_SEALED: WeakKeyDictionary[Records, Source | Grouped] = WeakKeyDictionary()
 _READ: WeakKeyDictionary[Records, Opened] = WeakKeyDictionary()
 _PLACED: WeakKeyDictionary[Records, tuple[Any, Opened]] = WeakKeyDictionary()
 
@@ -161,7 +171,7 @@ def open_on_host(records: Records, dtype: Any) -> Opened:
     """
     arrays, present = _read(records)
     narrowed = jax.tree.map(
-        lambda leaf: _saturate(leaf, _narrow(leaf.dtype, dtype)), arrays
+        lambda leaf: saturate(leaf, narrow(leaf.dtype, dtype)), arrays
     )
     return Opened(narrowed, present)
 
@@ -169,16 +179,14 @@ def open_on_host(records: Records, dtype: Any) -> Opened:
 def _read(records: Records) -> Opened:
     """Read what was sealed, in the shapes and dtypes that were sealed.
 
-    A source is read once, and what it gave is kept. No error tells of a value.
+    A file is read once, units are arranged once, and the result is kept. No error
+    tells of a value.
     """
     if records in _READ:
         return _READ[records]
     sealed, kinds = _SEALED[records], records._kinds
     try:
-        if is_source(sealed):
-            opened = Opened(*sealed.read_values())
-        else:
-            opened = _read_leaves(sealed, kinds)
+        opened = Opened(*sealed.read())
         found = jax.tree.map(lambda leaf: Kind(leaf.shape, leaf.dtype), opened.arrays)
     except InputError:
         raise
@@ -186,21 +194,9 @@ def _read(records: Records) -> Opened:
         raise InputError(_CHANGED) from None
     if jax.tree.flatten(found) != jax.tree.flatten(kinds):
         raise InputError(_CHANGED)
-    if is_source(sealed):
+    if sealed.is_kept:
         _READ[records] = opened
     return opened
-
-
-def _read_leaves(tree: Any, kinds: Any) -> Opened:
-    leaves, structure = jax.tree.flatten(tree)
-    columns = [
-        read_leaf(leaf, kind)
-        for leaf, kind in zip(leaves, jax.tree.leaves(kinds), strict=True)
-    ]
-    missing = [column.missing for column in columns if column.missing is not None]
-    present = ~np.logical_or.reduce(missing) if missing else None
-    values = [column.values for column in columns]
-    return Opened(jax.tree.unflatten(structure, values), present)
 
 
 _CHANGED = (
@@ -209,31 +205,35 @@ _CHANGED = (
 )
 
 
-def _saturate(leaf: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Cast, with integers too large for the dtype put at its end."""
-    if dtype.kind in "iu" and leaf.dtype.itemsize > dtype.itemsize:
-        limits = np.iinfo(dtype)
-        leaf = np.clip(leaf, limits.min, limits.max)
-    return leaf.astype(dtype)
+def _checked_unit(unit: Any, most: Any) -> tuple[str | None, int]:
+    if unit is None and most is None:
+        return None, 1
+    if not isinstance(unit, str) or most is None:
+        raise InputError(
+            f"unit is {unit!r} and most is {most!r}; give both or neither: the column "
+            "with the ids of units, and how many records of a unit count."
+        )
+    advice = "Choose it without looking at the records."
+    return unit, require_count("most", most, advice)
 
 
-def _narrow(leaf: np.dtype, dtype: Any) -> np.dtype:
-    """Return the dtype of a leaf in a chain of float ``dtype``."""
-    if is_float(leaf):
-        return np.dtype(dtype)
-    small = {"i": np.dtype(np.int32), "u": np.dtype(np.uint32)}.get(leaf.kind, leaf)
-    wide = np.dtype(dtype).itemsize == 8
-    narrow = leaf if wide or leaf.itemsize <= small.itemsize else small
-    return narrow.newbyteorder("=")
-
-
-def _named(path: Any) -> str:
-    return f"records{jax.tree_util.keystr(path)}"
+def _grouped(rows: Source, unit: str, most: int) -> Grouped:
+    """The rows as units; the ids are read, and are no part of a record."""
+    rest = rows.without(unit)
+    of = membership(rows.ids(unit))
+    if len(of.codes) != _common_length(rest.kinds):
+        raise InputError(f"column {unit!r} has not one id for each record.")
+    if of.units * most > RECORD_LIMIT:
+        raise InputError(
+            f"most is {most}, for which {of.units:,} units need more room than there "
+            "can be. Choose a smaller one."
+        )
+    return Grouped(rest, of, most)
 
 
 def _common_length(kinds: Any) -> int:
     found = jax.tree_util.tree_leaves_with_path(kinds)
-    lengths = {_named(path): kind.shape[0] for path, kind in found}
+    lengths = {named(path): kind.shape[0] for path, kind in found}
     if not lengths:
         raise InputError("records hold no array. Give at least one array or column.")
     if len(set(lengths.values())) > 1:

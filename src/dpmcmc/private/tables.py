@@ -7,9 +7,8 @@ value turns integers into floats and booleans into objects, so all NumPy number 
 of pandas enter as float64, and booleans and objects are refused alike.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeGuard
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,12 +20,12 @@ from dpmcmc.errors import InputError
 __all__ = [
     "Column",
     "Kind",
-    "Source",
     "columns_of",
     "is_float",
-    "is_source",
     "kind_of",
+    "narrow",
     "read_leaf",
+    "saturate",
 ]
 
 _NUMBERS = frozenset(
@@ -38,39 +37,12 @@ _NUMBERS = frozenset(
 )
 
 
-class Source(Protocol):
-    """A table that is not in memory yet, such as a data file.
-
-    Its schema and its length are public. Its values are read once, after the charge.
-    """
-
-    @property
-    def schema(self) -> Mapping[str, np.dtype]:
-        """The dtype of each column, by name."""
-        ...
-
-    def __len__(self) -> int: ...
-
-    def read_values(self) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """Read all columns, and which records have no missing value.
-
-        Entry i of every array is a function of record i and of the schema; whether it
-        raises an error does not depend on the values.
-        """
-        ...
-
-
 @dataclass(frozen=True)
 class Kind:
     """Shape and dtype of a part of the records, both public."""
 
     shape: tuple[int, ...]
     dtype: np.dtype
-
-
-def is_source(data: Any) -> TypeGuard[Source]:
-    """Whether it is a table that is not in memory yet; no attribute is evaluated."""
-    return hasattr(type(data), "read_values")
 
 
 class Column(NamedTuple):
@@ -190,6 +162,24 @@ def read_leaf(leaf: Any, kind: Kind) -> Column:
     if is_float(kind.dtype):  # NaN and null are one thing in pandas, so everywhere
         missing = missing | np.isnan(values)
     return Column(np.where(missing, zero, values), missing)
+
+
+def saturate(leaf: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Cast, with integers too large for the dtype put at its end."""
+    if dtype.kind in "iu" and leaf.dtype.itemsize > dtype.itemsize:
+        limits = np.iinfo(dtype)
+        leaf = np.clip(leaf, limits.min, limits.max)
+    return leaf.astype(dtype)
+
+
+def narrow(leaf: np.dtype, dtype: Any) -> np.dtype:
+    """Return the dtype of a leaf in a chain of float ``dtype``."""
+    if is_float(leaf):
+        return np.dtype(dtype)
+    small = {"i": np.dtype(np.int32), "u": np.dtype(np.uint32)}.get(leaf.kind, leaf)
+    wide = np.dtype(dtype).itemsize == 8
+    found = leaf if wide or leaf.itemsize <= small.itemsize else small
+    return found.newbyteorder("=")
 
 
 def is_float(dtype: np.dtype) -> bool:

@@ -149,7 +149,7 @@ def _tempered(statement: Statement) -> str:
     if not statement.is_tempered:
         return ""
     return (
-        f"Tempered: the {statement.records:,} records count for only "
+        f"Tempered: the {statement.counted} count for only "
         f"{statement.tempered:,.6g}, so that all intervals are wider than they need be."
     )
 

@@ -221,7 +221,7 @@ def _caption(name: str, posterior: Posterior, coordinates: int) -> str:
     chains, draws = posterior.accepted.shape
     words = [
         f"{name}: {statement.label}" if name else statement.label,
-        f"{chains} × {draws:,} draws from {statement.records:,} records",
+        f"{chains} × {draws:,} draws from {statement.counted}",
     ]
     if statement.is_tempered:
         words.append(f"tempered to {statement.tempered:,.6g}")

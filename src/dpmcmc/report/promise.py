@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What (ε, δ) means for one person: ε as odds, rounded against ourselves.
 
-By Bayes' rule, what is released multiplies the odds of any guess about one record by at
-most exp(ε), if δ is 0. If it is not, what is released tells a reader no more than this:
-with probability δ the whole record, and otherwise something that multiplies the odds by
-at most exp(ε). For any two (ε, δ)-indistinguishable distributions can be made, without
-the records, from a pair of that kind (Kairouz, Oh and Viswanath 2015).
+By Bayes' rule, what is released multiplies the odds of any guess about one record (or
+unit of records) by at most exp(ε), if δ is 0. If it is not, what is released tells a
+reader no more than this: with probability δ the whole record, and otherwise something
+that multiplies the odds by at most exp(ε). For any two (ε, δ)-indistinguishable
+distributions can be made, without the records, from a pair of that kind (Kairouz, Oh
+and Viswanath 2015).
 """
 
 import math
@@ -21,6 +22,8 @@ _GUESSES, _GROUPS = (0.01, 0.1, 0.5, 0.9), (1, 2, 5, 10)
 _LARGE = 3.0
 """An ε above which the promise says little."""
 
+_SEVERAL = "People with several records, and groups."
+_ALL_RECORDS = "Groups of units."
 _NO_PROMISE = 0.01
 """A δ above which there is no promise to speak of."""
 
@@ -29,7 +32,8 @@ def promise(statement: Statement) -> Html:
     """What is promised to a person in the records, or that nothing is."""
     notes = each("<li>$a</li>", ([_begun(note)] for note in statement.notes))
     common = {
-        "records": f"{statement.records:,}",
+        "counted": statement.counted,
+        "one": statement.one,
         "remarks": Html(f"<h3>Remarks</h3>\n<ul>{notes}</ul>" if notes else ""),
     }
     if not statement.is_private:
@@ -39,19 +43,23 @@ def promise(statement: Statement) -> Html:
     weak = f"An ε of {round_up(epsilon)} is large: against the best reader the promise "
     return fill(
         read("promise.html"),
+        several=_SEVERAL if statement.unit is None else _ALL_RECORDS,
         factor=odds_factor(epsilon),
         delta=one_in(delta),
         weak=paragraph(f"{weak}says little.", "care") if epsilon > _LARGE else Html(),
         guesses=table(
-            f"What a reader can learn about one record (ε = {round_up(epsilon)})",
+            f"What a reader can learn about one {statement.one} "
+            f"(ε = {round_up(epsilon)})",
             ["Sure before", "Sure after, at most", "The difference"],
             [_guess(guess, epsilon) for guess in _GUESSES],
             "bars",
         ),
         groups=table(
-            "A person with several records, or a group",
+            "A group"
+            if statement.unit
+            else "A person with several records, or a group",
             [
-                "Records",
+                f"{statement.one.title()}s",
                 "ε",
                 "Except with probability",
                 "A 50% guess becomes at most",
@@ -68,12 +76,12 @@ def in_a_sentence(statement: Statement) -> str:
     if not statement.is_private:
         return (
             "This result is NOT PRIVATE: it may show what single records hold. Do not "
-            f"pass it on if the {statement.records:,} records are sensitive."
+            f"pass it on if the {statement.counted} are sensitive."
         )
     return (
         f"The result is private{', but weakly' * (statement.epsilon > _LARGE)}. A "
         "reader who is 50% sure of a guess about one of the "
-        f"{statement.records:,} records can be at most "
+        f"{statement.counted} can be at most "
         f"{_percent(sure(0.5, statement.epsilon))} sure after reading it, except with "
         f"a probability of at most {one_in(statement.delta)}."
     )

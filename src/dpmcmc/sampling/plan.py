@@ -6,10 +6,18 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib.metadata import version
-from typing import Protocol
+from typing import Any, Protocol
 
-from dpmcmc.accounting import Certificate, Event, certify_epsilon, zcdp_cost
+from dpmcmc.accounting import (
+    Certificate,
+    Event,
+    certify_epsilon,
+    gdp_cost,
+    privacy_profile,
+    zcdp_cost,
+)
 from dpmcmc.errors import InputError
 from dpmcmc.model.python_function import PythonFunction
 from dpmcmc.posterior import Posterior, Statement
@@ -101,20 +109,27 @@ class Plan:
 
     def statement(self, so_far: SoFar) -> Statement:
         """What will be released, or was, and what it costs."""
-        preparation = self.problem.model.preparation
-        found = self.certificate
+        found, records = self.certificate, self.problem.records
         return Statement(
             epsilon=math.inf if found is None else found.epsilon,
             delta=1.0 if found is None else found.delta,
             records=self.problem.size,
+            unit=records.unit,
+            most=records.most,
             stages=self._rows(so_far),
             accountant="none" if found is None else _named(found),
             tempered=self.tempered,
-            prepared=() if preparation is None else preparation.describe(),
+            prepared=self.problem.prepared,
             not_private_because=self.request.not_private_because,
             notes=self.notes,
             version=version("dpmcmc"),
+            **self._costs,
         )
+
+    @cached_property
+    def _costs(self) -> dict[str, Any]:
+        """The cost beside (ε, δ)."""
+        return {} if self.certificate is None else _in_currencies(self.events)
 
     def posterior(self, context: Context, so_far: SoFar) -> Posterior:
         """Make the posterior of what was released."""
@@ -215,6 +230,16 @@ def _general_notes(problem: Problem, request: Request) -> list[str]:
             "into: the guarantee holds if it keeps and shows nothing of a record."
         )
     return notes
+
+
+def _in_currencies(events: Events) -> dict[str, Any]:
+    """The cost beside (ε, δ); without what is not known."""
+    rho, mu = zcdp_cost(events), gdp_cost(events)
+    return {
+        "rho": rho if math.isfinite(rho) else None,
+        "mu": mu if math.isfinite(mu) else None,
+        "profile": tuple(map(tuple, privacy_profile(events))),
+    }
 
 
 def _named(certificate: Certificate) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 from dpmcmc.errors import InputError
 from dpmcmc.model.model import Model, check_model, names_of
 from dpmcmc.model.tracing import is_double, shapes_of, show_shapes
+from dpmcmc.model.units import Unit, unit_model
 from dpmcmc.private import Records
 from dpmcmc.sampling.compiled import kept_programs
 
@@ -47,6 +48,8 @@ class Problem:
         Where the records are spread.
     from_prior
         Whether chains start at draws from the prior.
+    prepared
+        What is done to each record before the model reads it, in words.
     """
 
     model: Model
@@ -55,10 +58,11 @@ class Problem:
     dtype: Precision
     devices: tuple[jax.Device, ...]
     from_prior: bool = False
+    prepared: tuple[str, ...] = ()
 
     @property
     def size(self) -> int:
-        """How many records there are, N."""
+        """How many records there are, or units if they are grouped: N."""
         return len(self.records)
 
     @property
@@ -68,7 +72,7 @@ class Problem:
 
     @property
     def one_record(self) -> Any:
-        """Shape and dtype of one record."""
+        """Shape and dtype of one record, or of one `Unit`."""
         return self.records.shape_of_one(self.dtype)
 
     def unravel(self, coordinates: np.ndarray, dtype: Any = None) -> Any:
@@ -128,7 +132,8 @@ def make_problem(
             "for the model's own point."
         )
     point = None if from_prior else start
-    made = _as_model(model, sealed, dtype, point)
+    stated = _as_model(model, sealed, dtype, point)
+    made = _for_units(stated, sealed)
     if from_prior and made.draw_prior is None:
         raise InputError(
             "start is 'prior', but the model has no draw_prior. Give the model one, or "
@@ -144,7 +149,21 @@ def make_problem(
         _check_names(shown)
         if from_prior:
             _check_prior(made, initial)
-    return Problem(made, sealed, initial, dtype, _devices(devices), from_prior)
+    preparation = stated.preparation
+    words = () if preparation is None else preparation.describe()
+    return Problem(made, sealed, initial, dtype, _devices(devices), from_prior, words)
+
+
+def _for_units(model: Model, records: Records) -> Model:
+    """The model of what is protected: a record, or a unit of records."""
+    if records.unit is not None:
+        return unit_model(model, records.most)
+    if model.per == "unit":
+        raise InputError(
+            "the log-likelihood is of one unit, but the records are not grouped. Give "
+            "dpmcmc.Records(table, unit='person', most=5), with the column of ids."
+        )
+    return model
 
 
 def _require_compilable(model: Model, initial: Any, record: Any, dtype: str) -> None:
@@ -189,9 +208,12 @@ def _as_model(model: Any, records: Records, dtype: Precision, start: Any) -> Mod
     if not hasattr(model, "for_records"):
         model = _numpyro(model)
     with jax.enable_x64(is_double(dtype)):
-        made: Model = model.for_records(
-            len(records), records.shape_of_one(dtype), start
-        )
+        one = records.shape_of_one(dtype)
+        if isinstance(one, Unit):
+            one = jax.tree.map(
+                lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), one.rows
+            )
+        made: Model = model.for_records(len(records), one, start)
     return made
 
 

@@ -6,12 +6,14 @@
 simulated or public records, for reference chains, and for seeds.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, replace
 from typing import Any
 
 import jax
 
+from dpmcmc.accounting.currencies import cost_in, epsilon_of, one_currency
 from dpmcmc.errors import (
     InputError,
     require_count,
@@ -45,6 +47,9 @@ METHODS = (
 _FEW = 2
 """Exact statistics are few if there are at most so many for each parameter."""
 
+_TRIALS, _NEARLY = 8, 0.998
+"""Plans that are tried until one spends nearly all of a budget of ρ or μ."""
+
 _DELTA = 1e-6
 """The δ by which the noise of a run that is not private is measured."""
 
@@ -55,6 +60,8 @@ def sample(
     *,
     delta: float,
     epsilon: float | None = None,
+    rho: float | None = None,
+    mu: float | None = None,
     method: Method | None = None,
     steps: int | None = None,
     chains: int | None = None,
@@ -80,6 +87,10 @@ def sample(
         The budget. δ should be well below one over the number of records. ε may be
         left out where the method has a clip and steps are given; then the statement
         says the ε that they cost.
+    rho, mu
+        The budget in place of ε: ρ of zero-concentrated, or μ of Gaussian differential
+        privacy. The run is then also ρ-zCDP or μ-GDP, but for what rounding may add to
+        δ; the statement says its ε at δ, and all three whatever was given.
     method
         How the posterior is drawn: `ControlVariates` unless given, or
         `SufficientStatistics` where the model states a few exact ones; `Barker`,
@@ -139,6 +150,8 @@ def sample(
         method,
         epsilon=epsilon,
         delta=delta,
+        rho=rho,
+        mu=mu,
         steps=steps,
         chains=chains,
         warmup=warmup,
@@ -154,6 +167,8 @@ def sample_not_private(
     method: Method | None = None,
     epsilon: float | None = None,
     delta: float = _DELTA,
+    rho: float | None = None,
+    mu: float | None = None,
     steps: int | None = None,
     chains: int | None = None,
     warmup: int | None = None,
@@ -171,8 +186,8 @@ def sample_not_private(
 
     Parameters
     ----------
-    epsilon, delta
-        The budget by which clip, steps and noise are chosen, as in `sample`. Unless ε
+    epsilon, delta, rho, mu
+        The budget by which clip, steps and noise are chosen, as in `sample`. Unless one
         is given, nothing is clipped but by a method's own clip, and there is hardly
         any noise.
     seed
@@ -192,6 +207,8 @@ def sample_not_private(
         method,
         epsilon=epsilon,
         delta=delta,
+        rho=rho,
+        mu=mu,
         steps=steps,
         chains=chains,
         warmup=warmup,
@@ -206,12 +223,17 @@ def plan_run(
     *,
     epsilon: float | None,
     delta: float,
+    rho: float | None = None,
+    mu: float | None = None,
     steps: int | None = None,
     chains: int | None = None,
     warmup: int | None = None,
     not_private_because: tuple[str, ...] = (),
 ) -> Plan:
     """Settle and certify a run; no record is read.
+
+    A budget of ρ or μ is spent by the plan of an ε that costs no more, and nearly as
+    much.
 
     Raises
     ------
@@ -228,8 +250,44 @@ def plan_run(
             f"method is a {type(chosen).__name__}; it must be a method, such as one of "
             f"{names}."
         )
-    plan = chosen.plan(problem, request)
+    budget = one_currency(epsilon=epsilon, rho=rho, mu=mu)
+    if budget is None or budget[0] == "epsilon":
+        plan = chosen.plan(problem, request)
+    else:
+        plan = _within(chosen, problem, request, *budget)
     return plan if type(chosen) in METHODS else _with_caveat(plan, chosen)
+
+
+def _within(
+    method: Method, problem: Problem, request: Request, currency: str, amount: float
+) -> Plan:
+    """The plan of a budget of ρ or μ.
+
+    Guarantee
+    ---------
+    The events of the plan cost at most the amount, in its currency.
+    """
+    found, aim = None, amount
+    for _ in range(_TRIALS):
+        epsilon = epsilon_of(currency, aim, request.delta)
+        plan = method.plan(problem, replace(request, epsilon=epsilon))
+        cost = cost_in(currency, plan.events)
+        if not math.isfinite(cost):
+            raise InputError(
+                f"the budget is {currency} = {amount:g}, but what {type(method)!r} "
+                "releases has no known cost in that currency. Give epsilon."
+            )
+        if cost <= amount:
+            found = plan
+            if cost >= _NEARLY * amount:
+                break
+        aim *= amount / cost * (1 - (1 - _NEARLY) / 4)
+    if found is None:
+        raise InputError(
+            f"the run costs {currency} = {cost:.6g}, above the {amount:g} that was "
+            "given. Choose a smaller clip or fewer steps, or give a larger budget."
+        )
+    return found
 
 
 def _checked(request: Request) -> Request:

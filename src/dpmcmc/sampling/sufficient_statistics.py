@@ -256,6 +256,11 @@ def _found(
 
 
 def _require_statistics(model: Model) -> Statistics:
+    if model.per == "unit" and model.statistics is None:
+        raise InputError(
+            "sufficient statistics are those of single records, of which a unit has a "
+            "number that is not public. Take dpmcmc.ControlVariates()."
+        )
     if model.statistics is None:
         raise InputError(
             "the model states no sufficient statistics. Give it some "

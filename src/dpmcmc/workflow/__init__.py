@@ -10,11 +10,20 @@ from dpmcmc.workflow.checkpoints import (
 )
 from dpmcmc.workflow.interrupted import how_it_stands, interrupted
 from dpmcmc.workflow.job import Job
-from dpmcmc.workflow.running import Outcome, budget_of, report, resume, run
+from dpmcmc.workflow.running import (
+    Outcome,
+    budget_of,
+    report,
+    resume,
+    run,
+    write_filing,
+)
+from dpmcmc.workflow.signing import Checked, sign, verify
 from dpmcmc.workflow.study import Study, load_study, study_of
 
 __all__ = [
     "Ask",
+    "Checked",
     "FolderCheckpoint",
     "Job",
     "LedgerCheckpoint",
@@ -28,5 +37,8 @@ __all__ = [
     "report",
     "resume",
     "run",
+    "sign",
     "study_of",
+    "verify",
+    "write_filing",
 ]

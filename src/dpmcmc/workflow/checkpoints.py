@@ -211,6 +211,7 @@ class LedgerCheckpoint(FolderCheckpoint):
             events,
             only=self._job.only,
             claims=(statement.epsilon, statement.delta),
+            unit=statement.unit or "",
         )
         standing = self._ledger.overview(self._job.dataset)
         return Question(statement, standing, fraction)
@@ -223,6 +224,7 @@ class LedgerCheckpoint(FolderCheckpoint):
             purpose=self._job.purpose,
             only=self._job.only,
             claims=(statement.epsilon, statement.delta),
+            unit=statement.unit or "",
         )
         self._run = self._reservation.run
         return {"run": self._run}

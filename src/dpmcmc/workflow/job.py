@@ -48,12 +48,15 @@ class Job:
         The Python file of the model, and its name in it: ``model.py:model``.
     data
         The data file; none for a rehearsal of a number of records.
-    epsilon, delta
+    epsilon, delta, rho, mu
         The budget of the run, as in `sample`.
     columns, levels, integers, bounds
         The columns to read; the values that columns of text may have; the columns of
         integers; public bounds to which columns are clamped. They add to what a
         study says.
+    unit, most
+        The column of ids of units that are protected with all their records, and how
+        many records of a unit count; as in `Records`.
     method
         ``control-variates``, ``sufficient-statistics``, ``barker``,
         ``gaussian-barker`` or ``minibatch-barker``; the default of `sample` unless
@@ -72,10 +75,14 @@ class Job:
     data: str | None
     epsilon: float | None
     delta: float
+    rho: float | None = None
+    mu: float | None = None
     columns: tuple[str, ...] | None = None
     levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     integers: tuple[str, ...] = ()
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    unit: str | None = None
+    most: int | None = None
     method: str | None = None
     clip: float | None = None
     batch: int | None = None

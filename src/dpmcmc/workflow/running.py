@@ -2,22 +2,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Running a job: from a data file and a model to draws, a statement and a report."""
 
+import json
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, cast
 
 from dpmcmc.errors import InputError, NotUsableError, StoppedError
 from dpmcmc.files import FileError, RunFolder
+from dpmcmc.files.writing import write_safely
 from dpmcmc.ledger import Ledger, Overview
 from dpmcmc.posterior import Posterior, Statement
-from dpmcmc.report import Budget, BudgetEntry, write_report
+from dpmcmc.report import Budget, BudgetEntry, filing, to_yaml, write_report
 from dpmcmc.sampling.sample import sample
 from dpmcmc.workflow.checkpoints import Ask, checkpoint_for
 from dpmcmc.workflow.interrupted import interrupted
 from dpmcmc.workflow.job import Job, facts_of, job_of, open_ledger, settled
 from dpmcmc.workflow.study import Study, study_of
 
-__all__ = ["Outcome", "budget_of", "report", "resume", "run"]
+__all__ = ["Outcome", "budget_of", "report", "resume", "run", "write_filing"]
 
 
 class Outcome(NamedTuple):
@@ -134,6 +136,34 @@ def report(out: str | Path, *, title: str = "", ledger: str | None = None) -> Pa
     return _report(job, folder, posterior, standing, title)
 
 
+def write_filing(out: str | Path, place: str | Path, *, title: str = "") -> Path:
+    """Write the statement of a finished job as a registry of deployments asks.
+
+    Parameters
+    ----------
+    out
+        The folder of the job.
+    place
+        The file to write: ``.json``, ``.yaml`` or ``.yml``.
+    title
+        The name of the deployment.
+    """
+    path, folder = Path(place), RunFolder.open(out)
+    if path.suffix not in (".json", ".yaml", ".yml"):
+        raise InputError(f"{path} must end in .json, .yaml or .yml. Rename it.")
+    job = job_of(folder)
+    values = filing(
+        folder.posterior().statement,
+        name=title or job.dataset,
+        intended_use=job.purpose,
+    )
+    text = to_yaml(values)
+    if path.suffix == ".json":
+        text = json.dumps(values, indent=2, ensure_ascii=False) + "\n"
+    write_safely(path, text.encode())
+    return path
+
+
 def _go(
     job: Job,
     study: Study,
@@ -148,9 +178,11 @@ def _go(
     try:
         posterior = sample(
             study.prepared_model(),
-            study.open(job.data),
+            study.records(job.data),
             epsilon=job.epsilon,
             delta=job.delta,
+            rho=job.rho,
+            mu=job.mu,
             checkpoint=checkpoint,
             progress=progress,
             **job.settings(),
@@ -182,7 +214,7 @@ def _report(
     asked = {
         "Model": Path(job.model).name,
         "Data set": job.dataset or Path(job.data or "").name,
-        "Records": f"{posterior.statement.records:,}",
+        "Protected": posterior.statement.counted,
         "Purpose": job.purpose,
         "Asked by": job.analyst,
     }

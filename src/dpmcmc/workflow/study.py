@@ -22,6 +22,7 @@ from dpmcmc.files import DataFile, FileError
 from dpmcmc.files.problems import not_readable
 from dpmcmc.model import Model, Preparation
 from dpmcmc.model.preparation import Clamp
+from dpmcmc.private import Records
 from dpmcmc.rehearsal.simulate import Covariates
 from dpmcmc.workflow.job import Job
 
@@ -51,6 +52,10 @@ class Study:
         say so.
     preparation
         What is done to each record before the model reads it, by public bounds.
+    unit, most
+        The column of ids, and how many records of a unit count, if units of records
+        are protected, such as persons; as in `Records`. The column is not read as one
+        of the record's.
     covariates
         Where covariates of simulated records come from, as in `rehearse`.
     """
@@ -60,11 +65,23 @@ class Study:
     levels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     integers: Sequence[str] = ()
     preparation: Preparation | None = None
+    unit: str | None = None
+    most: int | None = None
     covariates: Covariates = None
 
     def open(self, path: str | Path) -> DataFile:
         """Open the columns of a data file; no value is read."""
-        return DataFile(path, self.names(), levels=self.levels, integers=self.integers)
+        return DataFile(
+            path,
+            self.names(),
+            levels=self.levels,
+            integers=self.integers,
+            without=() if self.unit is None else (self.unit,),
+        )
+
+    def records(self, path: str | Path) -> Records:
+        """Seal the records of a data file; ids of units are read, to be counted."""
+        return Records(self.open(path), unit=self.unit, most=self.most)
 
     def names(self) -> tuple[str, ...] | None:
         """The columns that are read; None for all of the table."""
@@ -126,6 +143,12 @@ class Study:
             A column of zeros by name; or the number of records alone, which is enough
             for a `Model` whose columns are not named.
         """
+        if self.unit is not None:
+            raise InputError(
+                f"the study protects units by {self.unit!r}, but a rehearsal simulates "
+                "single records. Rehearse without a unit, which shows a weaker promise "
+                "at a smaller cost."
+            )
         if data is None and records is None:
             raise InputError(
                 "neither data nor a number of records was given. Give one of them; "
@@ -202,6 +225,8 @@ def study_of(job: Job) -> tuple[Study, str]:
         columns=study.columns if job.columns is None else job.columns,
         levels={**study.levels, **job.levels},
         integers=tuple(dict.fromkeys((*study.integers, *job.integers))),
+        unit=study.unit if job.unit is None else job.unit,
+        most=study.most if job.most is None else job.most,
         preparation=preparation,
     )
     return study, digest
