@@ -49,7 +49,24 @@ RUN = RunView(
     "0123456789ab", "ana", "", "2026-01-02T03:04:05", "released", True, None, 1.0, 1.0
 )
 VIEW = Overview(
-    "people", 10**9, 1.25, 1e-12, "", "", "2026", 0.5, 0.1, 0.4, 1.23e-8, 1e-12, ()
+    dataset="people",
+    records=10**9,
+    unit="",
+    epsilon=1.25,
+    delta=1e-12,
+    note="",
+    registrar="",
+    time="2026",
+    currency="epsilon",
+    amount=1.25,
+    spent=0.5,
+    reserved=0.1,
+    left=0.4,
+    fits=1.23e-8,
+    fits_delta=1e-12,
+    fits_rho=1.23e-9,
+    fits_mu=1.23e-10,
+    runs=(),
 )
 
 

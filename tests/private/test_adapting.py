@@ -42,7 +42,9 @@ def sources_of_chunk(chains=3):
             running._inputs(0, 4)[0],
         )
         program, shape = jax.make_jaxpr(
-            lambda *given: moves.advance(model, running._test, "float64", *given, 4),
+            lambda *given: moves.advance(
+                model, running._test, "float64", *given, 4, False
+            ),
             return_shape=True,
         )(*arguments)
     resident, state, kernel, inputs = jax.tree.map(lambda _: Source.PUBLIC, arguments)

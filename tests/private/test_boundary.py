@@ -103,6 +103,8 @@ STAGES = {
     *("sampling/chain.py", "sampling/check.py", "sampling/fit/stage.py"),
     *("sampling/stages.py", "sampling/sufficient_statistics.py"),
 }
+AUDIT = {"audit/decisions.py", "audit/default_run.py", "audit/releases.py"}
+"""They make their own records, and attack what is released of them."""
 
 
 def test_only_stages_release():
@@ -112,7 +114,7 @@ def test_only_stages_release():
         for path in OUTSIDE
         if RELEASES & set(names_used(ast.parse(path.read_text(encoding="utf-8"))))
     }
-    assert found == STAGES
+    assert found == STAGES | AUDIT
 
 
 @pytest.mark.parametrize("path", OUTSIDE, ids=lambda p: str(p.relative_to(PACKAGE)))

@@ -163,7 +163,7 @@ def test_a_step_evaluates_each_record_once():
     with jax.enable_x64(True):
         program = jax.make_jaxpr(
             lambda *arrays: steps_module.advance(
-                model, chains._test, "float32", *arrays, 20
+                model, chains._test, "float32", *arrays, 20, False
             )
         )(
             chains._resident,

@@ -6,7 +6,6 @@ import threading
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import jax
@@ -58,16 +57,19 @@ class PythonFunction:
         The function is called with one record in each call, however many axes vmap
         adds, and entry i of the result is what the call on record i returned.
         """
-        dtype = np.dtype(jnp.result_type(float))
-        return jax.pure_callback(
-            partial(self._guarded, dtype),
-            jax.ShapeDtypeStruct((), dtype),
-            theta,
-            record,
+        given, dtype = (theta, record), np.dtype(jnp.result_type(float))
+        given = jax.tree.map(jnp.asarray, given)
+        kinds = jax.tree.map(lambda leaf: np.dtype(leaf.dtype), given)
+        number = jax.eval_shape(_as_words, jax.ShapeDtypeStruct((), dtype))
+        found = jax.pure_callback(
+            lambda words: _as_words_there(self._guarded(dtype, kinds, words)),
+            number,
+            jax.tree.map(_as_words, given),
             vmap_method="sequential",
         )
+        return jax.lax.bitcast_convert_type(found, dtype)
 
-    def _guarded(self, dtype: np.dtype, theta: Any, record: Any) -> np.ndarray:
+    def _guarded(self, dtype: np.dtype, kinds: Any, words: Any) -> np.ndarray:
         """Call the function, and return one number whatever happens.
 
         Guarantee
@@ -83,9 +85,8 @@ class PythonFunction:
                 warnings.catch_warnings(action="ignore"),
                 np.errstate(all="ignore"),
             ):
-                value = np.asarray(
-                    self.function(*jax.tree.map(np.array, (theta, record)))
-                )
+                given = jax.tree.map(_of_words, kinds, words)
+                value = np.asarray(self.function(*given))
                 if value.dtype.kind in "fiub" and value.size == 1:
                     return value.astype(dtype).reshape(())
         except KeyboardInterrupt:
@@ -95,3 +96,25 @@ class PythonFunction:
         if interrupted:
             raise KeyboardInterrupt
         return np.asarray(np.nan, dtype)
+
+
+# JAX narrows what goes into a callback, and what comes out, on threads where float64 is
+# not enabled, and a program may call back from any. Numbers of 64 bits cross as two
+# words of 32.
+
+
+def _as_words(leaf: jax.Array) -> jax.Array:
+    """A number of 64 bits as two words; others as they are."""
+    is_wide = leaf.dtype.itemsize == 8
+    return jax.lax.bitcast_convert_type(leaf, jnp.uint32) if is_wide else leaf
+
+
+def _as_words_there(number: np.ndarray) -> np.ndarray:
+    """The same, of one number, outside of JAX."""
+    return number[None].view(np.uint32) if number.itemsize == 8 else number
+
+
+def _of_words(kind: np.dtype, words: Any) -> np.ndarray:
+    """A copy of what words were made of."""
+    copied = np.array(words)
+    return copied if copied.dtype == kind else copied.view(kind)[..., 0]

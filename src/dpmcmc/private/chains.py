@@ -75,9 +75,10 @@ class Chains:
         self._model, self._dtype = model, dtype
         chains = len(jax.tree.leaves(start)[0])
         self._groups = _groups(chains, len(records), kernel, test, devices[0])
-        # Steps outside of a loop would be compiled, and so rounded, in another way: a
-        # loop has whole turns, and two of them at least.
-        self._room, self._position = max(2, -(-chunk // UNROLLED)) * UNROLLED, 0
+        # Two turns at least: without a loop, steps may be compiled to round otherwise.
+        self._whole = test.batch is not None and devices[0].platform != "cpu"
+        turn = UNROLLED if self._whole else 1
+        self._room, self._position = max(2, -(-chunk // turn)) * turn, 0
         with boundary_arithmetic():
             opened: tuple[Test, Opened | None, Opened | None] = test.unseal(
                 model, records, dtype, devices
@@ -135,6 +136,7 @@ class Chains:
                     self._kernel,
                     read,
                     steps,
+                    self._whole,
                 )
                 self._states[group] = self._placed(state)
                 self._kernel = jax.device_put(kernel, self._placement)

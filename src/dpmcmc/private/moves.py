@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 UNROLLED = 4
-"""Steps on a batch that are written out in a turn of the loop over them."""
+"""Steps that are written out in a turn of a loop over whole chunks."""
 
 Test = FullData | Minibatch
 """What decides on a move: a closed list, of which docs/proofs are about."""
@@ -105,7 +105,7 @@ class _Carry(NamedTuple):
     released: Released
 
 
-@partial(jax.jit, static_argnames=("model", "dtype"), donate_argnames="state")
+@partial(jax.jit, static_argnames=("model", "dtype", "whole"), donate_argnames="state")
 def advance(
     model: Model,
     test: Test,
@@ -115,8 +115,9 @@ def advance(
     kernel: Mover,
     inputs: Inputs,
     steps: int,
+    whole: bool,
 ) -> tuple[State, Mover, Released]:
-    """Run ``steps`` steps, at most as many as there are inputs.
+    """Run ``steps`` steps, of as many rows of inputs; if ``whole``, look at all rows.
 
     Guarantee
     ---------
@@ -181,9 +182,8 @@ def advance(
             lambda carry: carry.step < steps, lambda now: stay(1, stay(0, now)), carry
         )
     else:
-        # Where a step takes microseconds, a device goes through all rows faster than
-        # it is asked after each whether to go on.
-        last, unroll = (steps, None) if test.batch is None else (rows, UNROLLED)
+        # An accelerator is through all rows before it could be asked after each.
+        last, unroll = (rows, UNROLLED) if whole else (steps, None)
         carry = jax.lax.fori_loop(0, last, together, carry, unroll=unroll)
     return carry.state, carry.kernel, carry.released
 
