@@ -74,7 +74,7 @@ class Splitting(NamedTuple):
         return events
 
 
-USUAL_SPLIT = Splitting(decisions=4000, fraction=0.06, releases=(0.99, 0.01))
+USUAL_SPLIT = Splitting(decisions=2000, fraction=0.06, releases=(0.99, 0.01))
 """That of control variates: decisions, shared by all chains; a fit and a check."""
 
 
