@@ -5,7 +5,7 @@
 The model is a logistic regression in NumPyro, and `dpmcmc.sample` is given it with a
 budget and nothing else. It is called in three ways: in a fresh process that has no
 compiled programs on disk, in another one that has, and there a second time on other
-records of the same shape. NUTS makes four chains of 1,000 steps, 250 of them to warm
+records of the same shape. NUTS makes four chains of 500 steps, 125 of them to warm
 up, as the call does. Processor time is that of all threads, imports included; times of
 stages are between what a checkpoint is told. Programs are counted as compiled where
 they were not read from disk.
@@ -120,8 +120,8 @@ def worker(count: int, size: int, calls: int, has_nuts: bool) -> list[dict[str, 
     def nuts(laps: Laps, records: Any) -> str:
         chains = MCMC(
             NUTS(model),
-            num_warmup=250,
-            num_samples=750,
+            num_warmup=125,
+            num_samples=375,
             num_chains=4,
             chain_method="sequential",
             progress_bar=False,
