@@ -9,6 +9,7 @@ never from a value.
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from difflib import SequenceMatcher
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,14 +18,20 @@ from typing import Any
 import numpy as np
 
 from dpmcmc.errors import InputError
+from dpmcmc.files.parquet import (
+    SUFFIXES,
+    Stamp,
+    is_folder,
+    open_parquet,
+    stamp_of_folder,
+)
 from dpmcmc.files.problems import FileError, not_readable
 from dpmcmc.files.readings import Reading, reading_of_type
 from dpmcmc.files.text_file import TextFile, open_text
-from dpmcmc.files.typed_file import TypedFile, open_arrow, open_parquet
+from dpmcmc.files.typed_file import TypedFile, open_arrow
 
 __all__ = ["DataFile"]
 
-_PARQUET = (".parquet", ".pq")
 _ARROW = (".arrow", ".feather", ".ipc")
 _TEXT = {".csv": ",", ".tsv": "\t"}
 _NUMBERS = Reading(np.dtype(np.float64))
@@ -41,7 +48,8 @@ class DataFile:
     ----------
     path
         A Parquet (``.parquet``, ``.pq``), Arrow (``.arrow``, ``.feather``, ``.ipc``),
-        ``.csv`` or ``.tsv`` file.
+        ``.csv`` or ``.tsv`` file; a folder of Parquet files, or its URI, such as
+        ``s3://bucket/folder``.
     columns
         The names of the columns to read; unless given, all. A text file has no types,
         so its columns must be named: to name one is to declare that it holds numbers,
@@ -82,7 +90,7 @@ class DataFile:
         integers: Iterable[str] = (),
         without: Iterable[str] = (),
     ) -> None:
-        self.path = Path(path)
+        self.path = str(path) if "://" in str(path) else Path(path)
         declared = _declared(levels or {}, _names("integers", integers))
         wanted = _names("columns", () if columns is None else columns)
         self._file, self._stamp = _open(self.path)
@@ -99,6 +107,25 @@ class DataFile:
 
     def __repr__(self) -> str:
         return f"DataFile({str(self.path)!r}, {len(self):,} records)"
+
+    def part(self, number: int, parts: int) -> "DataFile":
+        """One of several parts, by its number from 0 on: whole row groups of Parquet.
+
+        Every record is in one of the parts. A part may be empty.
+
+        Raises
+        ------
+        FileError
+            If it is not Parquet.
+        """
+        if isinstance(self._file, TextFile) or self._file.part is None:
+            raise FileError(
+                f"{self.path} cannot be read in parts. Write it as Parquet, with a row "
+                "group or more for each process."
+            )
+        own = copy(self)
+        own._file = self._file.part(number, parts)
+        return own
 
     def read_values(self) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """Read the columns, and which records have no missing value.
@@ -156,12 +183,13 @@ class DataFile:
             )
 
 
-def _open(path: Path) -> tuple[TypedFile | TextFile, tuple[int, int]]:
+def _open(path: Path | str) -> tuple[TypedFile | TextFile, Stamp]:
     """The file by its schema, and its stamp from before the schema was read."""
-    suffix, known = path.suffix.lower(), (*_PARQUET, *_ARROW, *_TEXT)
+    known = (*SUFFIXES, *_ARROW, *_TEXT)
+    suffix = SUFFIXES[0] if is_folder(str(path)) else Path(path).suffix.lower()
     if suffix not in known:
         raise FileError(
-            f"{path} ends in {path.suffix!r}; data files end in one of "
+            f"{path} ends in {suffix!r}; data files end in one of "
             f"{', '.join(known)}. Rename it, or write it as Parquet."
         )
     if find_spec("pyarrow") is None:
@@ -172,12 +200,14 @@ def _open(path: Path) -> tuple[TypedFile | TextFile, tuple[int, int]]:
     stamp = _stamp(path)
     with _problems_of(path):
         if suffix in _TEXT:
-            return open_text(path, _TEXT[suffix]), stamp
-        return (open_parquet if suffix in _PARQUET else open_arrow)(path), stamp
+            return open_text(Path(path), _TEXT[suffix]), stamp
+        if suffix in SUFFIXES:
+            return open_parquet(str(path)), stamp
+        return open_arrow(Path(path)), stamp
 
 
 def _readings(
-    path: Path,
+    path: Path | str,
     file: TypedFile | TextFile,
     wanted: tuple[str, ...],
     declared: Mapping[str, Reading],
@@ -207,7 +237,7 @@ def _readings(
     }
 
 
-def _require_one(path: Path, file: TypedFile | TextFile, name: str) -> None:
+def _require_one(path: Path | str, file: TypedFile | TextFile, name: str) -> None:
     """Refuse a name that no column has, or more than one."""
     found = file.names.count(name)
     if found == 1:
@@ -259,8 +289,12 @@ def _names(what: str, given: Iterable[str]) -> tuple[str, ...]:
     return names  # type: ignore[return-value]
 
 
-def _stamp(path: Path) -> tuple[int, int]:
-    """The size of a file, and when it was last written."""
+def _stamp(path: Path | str) -> Stamp:
+    """The size of a file, and when it was last written; of each in a folder."""
+    if is_folder(str(path)):
+        with _problems_of(path):
+            return stamp_of_folder(str(path))
+    path = Path(path)
     try:
         with path.open("rb") as file:
             found = os.fstat(file.fileno())
@@ -272,7 +306,7 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 
 @contextmanager
-def _problems_of(path: Path) -> Iterator[None]:
+def _problems_of(path: Path | str) -> Iterator[None]:
     """Say that the file is damaged, whatever goes wrong, and show none of it.
 
     Arrow raises errors of the system for damage, too.

@@ -76,7 +76,7 @@ class Reading:
 
 
 def reading_of_type(
-    path: Path, name: str, kind: "pyarrow.DataType", declared: Reading | None
+    path: Path | str, name: str, kind: "pyarrow.DataType", declared: Reading | None
 ) -> Reading:
     """How a column of a typed file is read: by its type, or as it is declared.
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import jax
 import jax.numpy as jnp
 
+from dpmcmc.model.fixed_order import Compiled
 from dpmcmc.model.model import Model
 from dpmcmc.model.tracing import as_float, is_double
 from dpmcmc.private.acceptance import FullData, Move
@@ -82,7 +83,7 @@ class Inputs(NamedTuple):
     batch: Opened | None
 
 
-@partial(jax.jit, static_argnames=("model", "dtype"))
+@partial(Compiled, static_argnames=("model", "dtype"))
 def initial_state(
     model: Model, test: Test, dtype: str, resident: Opened | None, theta: Any
 ) -> State:
@@ -105,7 +106,7 @@ class _Carry(NamedTuple):
     released: Released
 
 
-@partial(jax.jit, static_argnames=("model", "dtype", "whole"), donate_argnames="state")
+@partial(Compiled, static_argnames=("model", "dtype", "whole"), donate_argnames="state")
 def advance(
     model: Model,
     test: Test,

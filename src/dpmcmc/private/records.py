@@ -7,6 +7,7 @@ of one) and nothing else. It guards against accident, in our code and the user's
 cannot guard against a hostile program in the same Python process.
 """
 
+from contextlib import suppress
 from typing import Any, NamedTuple, NoReturn
 from weakref import WeakKeyDictionary
 
@@ -15,15 +16,20 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from dpmcmc.arithmetic import RECORD_LIMIT
-from dpmcmc.errors import InputError, require_count
+from dpmcmc import processes
+from dpmcmc.errors import InputError
 from dpmcmc.private.context import boundary_arithmetic
 from dpmcmc.private.ratios import BLOCK
-from dpmcmc.private.sources import Source, named, source_of
+from dpmcmc.private.sealing import checked_unit, grouped, number_of, sizes_of_parts
+from dpmcmc.private.sources import Source, part_of, source_of
 from dpmcmc.private.tables import Kind, narrow, saturate
-from dpmcmc.private.units import Grouped, membership
+from dpmcmc.private.units import Grouped
 
 __all__ = ["Opened", "Records", "open_on_host", "open_records", "presence"]
+
+_FEWEST = 8
+"""Entries that a device has at least, of records in parts: one alone is compiled to
+other code than many."""
 
 
 class Opened(NamedTuple):
@@ -56,11 +62,18 @@ class Records:
     most
         How many records of a unit count: of those without a missing value the first,
         in the order of the table. It is public; how many a unit has is not.
+    in_parts
+        Whether the records are spread over all processes that `jax.distributed` has
+        joined. Each gives its own part, which may be empty; or all give the same
+        Parquet `dpmcmc.files.DataFile`, of which each reads its own row groups. What
+        is drawn does not depend on the number of processes and devices, bit for bit.
 
     Attributes
     ----------
     unit, most
         As given; None and 1 without units.
+    sizes
+        How many records each process has, if they are in parts; None otherwise.
 
     Raises
     ------
@@ -69,24 +82,46 @@ class Records:
         hold numbers. Only shapes and types are looked at, and the number of ids.
     """
 
-    __slots__ = ("__weakref__", "_count", "_kinds", "most", "unit")
+    __slots__ = ("__weakref__", "_count", "_kinds", "most", "sizes", "unit")
 
     _count: int
     _kinds: Any
     unit: str | None
     most: int
+    sizes: tuple[int, ...] | None
 
     def __init__(
-        self, data: Any, *, unit: str | None = None, most: int | None = None
+        self,
+        data: Any,
+        *,
+        unit: str | None = None,
+        most: int | None = None,
+        in_parts: bool = False,
     ) -> None:
-        self.unit, self.most = _checked_unit(unit, most)
+        self.unit, self.most = checked_unit(unit, most, in_parts)
+        self.sizes, whole = None, None
         with boundary_arithmetic():
-            sealed: Source | Grouped = source_of(data)
+            rows = source_of(data)
+            if in_parts:
+                rows, whole = part_of(rows)
+            sealed: Source | Grouped = rows
             if self.unit is not None:
-                sealed = _grouped(source_of(data), self.unit, self.most)
+                sealed = grouped(rows, self.unit, self.most)
             self._kinds = sealed.kinds
-        self._count = _common_length(self._kinds)
+            if in_parts:
+                self.sizes = sizes_of_parts(self._kinds, whole)
+        self._count = number_of(self._kinds, self.sizes)
         _SEALED[self] = sealed
+
+    @classmethod
+    def from_parquet(cls, path: Any, columns: Any = None, **declared: Any) -> "Records":
+        """Records of a Parquet file or folder, in parts.
+
+        Arguments are those of `dpmcmc.files.DataFile`; all processes give the same.
+        """
+        from dpmcmc.files.data_file import DataFile  # noqa: PLC0415 - a room above
+
+        return cls(DataFile(path, columns, **declared), in_parts=True)
 
     def __len__(self) -> int:
         return self._count
@@ -123,26 +158,31 @@ def open_records(
 
     Guarantee
     ---------
-    Entry i of every array, and of `presence`, is a function of record i and of public
-    numbers. Entries from N on are not present.
+    Each entry of every array, and of `presence`, is a function of one record and of
+    public numbers: of record i at entry i, or at entry i of its process's stretch if
+    records are in parts. Entries beyond a process's records are not present.
     """
-    count = len(records)
-    block = min(BLOCK, -(-count // len(devices)))
+    sizes = records.sizes or (len(records),)
+    own = len(devices) // len(sizes)  # devices of each process
+    most = -(-max(sizes) // own)
+    block = min(BLOCK, most if records.sizes is None else max(_FEWEST, most))
     asked, placed = (dtype, tuple(devices)), _PLACED.get(records)
     if placed is not None and placed[0] == asked:
         return placed[1], block
-    stride = block * len(devices)
-    padded = -(-count // stride) * stride
+    padded = -(-most // block) * block * own
     mesh = Mesh(np.asarray(devices), ("records",))
     sharding = NamedSharding(mesh, PartitionSpec("records"))
 
     def place(leaf: np.ndarray) -> jax.Array:
-        room = [(0, padded - count), *[(0, 0)] * (leaf.ndim - 1)]
-        return jax.device_put(np.pad(leaf, room), sharding)
+        room = [(0, padded - len(leaf)), *[(0, 0)] * (leaf.ndim - 1)]
+        whole = (padded * len(sizes), *leaf.shape[1:])
+        filled = np.pad(leaf, room)
+        return jax.make_array_from_process_local_data(sharding, filled, whole)
 
     arrays, present = jax.tree.map(place, open_on_host(records, dtype))
     if present is None:  # a number, as a step is as fast as the memory that it reads
-        present = jax.device_put(np.int64(count), NamedSharding(mesh, PartitionSpec()))
+        number = np.int64(len(records))
+        present = jax.device_put(number, NamedSharding(mesh, PartitionSpec()))
     _PLACED[records] = asked, Opened(arrays, present)
     return _PLACED[records][1], block
 
@@ -161,19 +201,36 @@ def presence(opened: Opened) -> jax.Array:
 def open_on_host(records: Records, dtype: Any) -> Opened:
     """Open records as host arrays, in the chain's precision, inside the boundary alone.
 
-    A record with a missing value is not present.
+    A record with a missing value is not present. Of records in parts, those of this
+    process are opened, and ``present`` is an array.
 
     Guarantee
     ---------
     Entry i of every array, and of ``present``, is a function of record i and of
     public numbers. Whether ``present`` is None depends on the types alone. Whether an
-    error is raised does not depend on the values.
+    error is raised, on this process or another, does not depend on the values.
     """
-    arrays, present = _read(records)
+    read = _read if records.sizes is None else _read_together
+    arrays, present = read(records)
     narrowed = jax.tree.map(
         lambda leaf: saturate(leaf, narrow(leaf.dtype, dtype)), arrays
     )
     return Opened(narrowed, present)
+
+
+def _read_together(records: Records) -> Opened:
+    """Read this process's part, if every process can read its own."""
+    what = "a part of the records could not be read"
+    try:
+        arrays, present = _read(records)
+    except InputError:
+        with suppress(InputError):
+            processes.require_all(False, what)
+        raise
+    processes.require_all(True, what)
+    if present is None:
+        present = np.ones(records.sizes[processes.own()], bool)  # type: ignore[index]
+    return Opened(arrays, present)
 
 
 def _read(records: Records) -> Opened:
@@ -194,7 +251,7 @@ def _read(records: Records) -> Opened:
         raise InputError(_CHANGED) from None
     if jax.tree.flatten(found) != jax.tree.flatten(kinds):
         raise InputError(_CHANGED)
-    if sealed.is_kept:
+    if sealed.is_kept and records.sizes is None:  # parts are on devices, once
         _READ[records] = opened
     return opened
 
@@ -203,48 +260,3 @@ _CHANGED = (
     "the records have changed since they were sealed: their number, shapes or dtypes "
     "are no longer what they were. Seal them again, and leave them as they are."
 )
-
-
-def _checked_unit(unit: Any, most: Any) -> tuple[str | None, int]:
-    if unit is None and most is None:
-        return None, 1
-    if not isinstance(unit, str) or most is None:
-        raise InputError(
-            f"unit is {unit!r} and most is {most!r}; give both or neither: the column "
-            "with the ids of units, and how many records of a unit count."
-        )
-    advice = "Choose it without looking at the records."
-    return unit, require_count("most", most, advice)
-
-
-def _grouped(rows: Source, unit: str, most: int) -> Grouped:
-    """The rows as units; the ids are read, and are no part of a record."""
-    rest = rows.without(unit)
-    of = membership(rows.ids(unit))
-    if len(of.codes) != _common_length(rest.kinds):
-        raise InputError(f"column {unit!r} has not one id for each record.")
-    if of.units * most > RECORD_LIMIT:
-        raise InputError(
-            f"most is {most}, for which {of.units:,} units need more room than there "
-            "can be. Choose a smaller one."
-        )
-    return Grouped(rest, of, most)
-
-
-def _common_length(kinds: Any) -> int:
-    found = jax.tree_util.tree_leaves_with_path(kinds)
-    lengths = {named(path): kind.shape[0] for path, kind in found}
-    if not lengths:
-        raise InputError("records hold no array. Give at least one array or column.")
-    if len(set(lengths.values())) > 1:
-        listed = ", ".join(f"{name}: {length}" for name, length in lengths.items())
-        raise InputError(
-            f"records have unequal leading axes ({listed}); each array must have one "
-            "entry for each record."
-        )
-    count = next(iter(lengths.values()))
-    if not 1 <= count <= RECORD_LIMIT:
-        raise InputError(
-            f"there are {count} records; the number must be from 1 to {RECORD_LIMIT}."
-        )
-    return count

@@ -16,10 +16,11 @@ import jax
 import narwhals as nw
 import numpy as np
 
+from dpmcmc import processes
 from dpmcmc.errors import InputError
 from dpmcmc.private.tables import Kind, columns_of, kind_of, read_leaf
 
-__all__ = ["Source", "Table", "TableFile", "named", "source_of"]
+__all__ = ["Source", "Table", "TableFile", "named", "part_of", "source_of"]
 
 _STRETCH = 65_536
 """How many ids are looked at together."""
@@ -106,6 +107,17 @@ def source_of(data: Any) -> Source:
     if hasattr(type(data), "read_values"):
         return TableFile(data, tuple(data.schema))
     return Table(columns_of(data))
+
+
+def part_of(source: Source) -> tuple[Source, int | None]:
+    """The part of this process, and how many records all have together.
+
+    A table in memory is a part as it is.
+    """
+    if isinstance(source, Table):
+        return source, None
+    own = source.file.part(processes.own(), processes.together())
+    return TableFile(own, source.names), len(source.file)
 
 
 def _kinds(parts: Any) -> Any:

@@ -111,7 +111,7 @@ class ControlVariates:
 
         def collect(context: Context, so_far: SoFar, statement: Statement) -> Posterior:
             quadratic = found(so_far)
-            generator = np.random.default_rng(context.seed)
+            generator = np.random.default_rng(context.public_seed)
             words = "fitted to the released quadratic"
             if self.proposal is not None:
                 words = repr(self.proposal)

@@ -121,7 +121,7 @@ class SufficientStatistics:
                 problem,
                 records=Records(np.zeros(1)),
                 dtype="float64",
-                devices=problem.devices[:1],
+                devices=(problem.own_device,),
             )
             points = repeated(found.wide_mean, lengths.chains)
             used = replace(_READS_NOTHING, influence=found.alone)
@@ -131,7 +131,7 @@ class SufficientStatistics:
 
         def collect(context: Context, so_far: SoFar, statement: Statement) -> Posterior:
             found = _found(problem, stage, so_far, tempering)
-            generator = np.random.default_rng(context.seed)
+            generator = np.random.default_rng(context.public_seed)
             is_aware = is_exact and found.is_aware
             return collect_draws(
                 problem,
