@@ -9,6 +9,7 @@ by all processes, in the same order.
 """
 
 import hashlib
+import os
 import struct
 from typing import Any
 
@@ -37,11 +38,30 @@ _LENGTH = struct.Struct("<q")
 def join() -> None:
     """Join the processes of a job, as Slurm, Open MPI or Kubernetes started them.
 
-    A process that dies ends the others within a minute.
+    Started by hand, each has JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES and
+    JAX_PROCESS_ID in its environment. A process that dies ends the others within a
+    minute.
+
+    Raises
+    ------
+    InputError
+        If there is nothing to join.
     """
-    jax.distributed.initialize(
-        heartbeat_timeout_seconds=_SILENCE, shutdown_timeout_seconds=_SILENCE
-    )
+    numbers = [os.environ.get(name) for name in ("JAX_NUM_PROCESSES", "JAX_PROCESS_ID")]
+    try:
+        count, place = (None if text is None else int(text) for text in numbers)
+        jax.distributed.initialize(
+            num_processes=count,
+            process_id=place,
+            heartbeat_timeout_seconds=_SILENCE,
+            shutdown_timeout_seconds=_SILENCE,
+        )
+    except ValueError as problem:
+        raise InputError(
+            "this process cannot join others: it was started neither by Slurm, Open "
+            "MPI or Kubernetes nor with JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES and "
+            "JAX_PROCESS_ID in its environment."
+        ) from problem
 
 
 def together() -> int:

@@ -135,7 +135,12 @@ def given_options(chosen: argparse.Namespace) -> dict[str, Any]:
 
 def option(name: str) -> str:
     """What a field of `Job` is called at the command line."""
-    names = {"model": "FILE:NAME", "dataset": "--data-set", "integers": "--integer"}
+    names = {
+        "model": "FILE:NAME",
+        "dataset": "--data-set",
+        "integers": "--integer",
+        "in_parts": "--distributed",
+    }
     return names.get(name, f"--{name}")
 
 

@@ -6,7 +6,6 @@ from functools import partial
 
 from dpmcmc.errors import NotUsableError, StoppedError
 from dpmcmc.posterior import Posterior
-from dpmcmc.processes import is_first
 from dpmcmc.sampling.chain import Chain
 from dpmcmc.sampling.checkpoint import Checkpoint
 from dpmcmc.sampling.compiled import kept_programs
@@ -48,7 +47,7 @@ def run(plan: Plan, context: Context, checkpoint: Checkpoint) -> Posterior:
                 parts.append(part)
         except KeyboardInterrupt:
             parts[:] = checkpoint.kept(stage.name)
-            if not (is_first() and _has_draws(plan, so_far)):
+            if context.problem.is_shared or not _has_draws(plan, so_far):
                 raise
             break
         except Exception as error:

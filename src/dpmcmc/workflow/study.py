@@ -79,9 +79,11 @@ class Study:
             without=() if self.unit is None else (self.unit,),
         )
 
-    def records(self, path: str | Path) -> Records:
+    def records(self, path: str | Path, in_parts: bool = False) -> Records:
         """Seal the records of a data file; ids of units are read, to be counted."""
-        return Records(self.open(path), unit=self.unit, most=self.most)
+        return Records(
+            self.open(path), unit=self.unit, most=self.most, in_parts=in_parts
+        )
 
     def names(self) -> tuple[str, ...] | None:
         """The columns that are read; None for all of the table."""
