@@ -6,15 +6,14 @@ A compiler adds the terms of a product of matrices, or of a sum, in an order tha
 chooses by the number of rows, and fuses a multiplication with an addition, which rounds
 once in place of twice, where that suits the loop. So the last bits of what is computed
 from a record depend on how many others a device holds. For a model with ``fixed_order``
-terms are added one by one, and no instruction is compiled that rounds once for two
-operations. That takes about twice as long, and is done for records in parts alone.
+terms are added one by one, and nothing is rewritten or fused. That takes about twice as long, and is done for records in parts alone.
 """
 
 import math
 import platform
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -25,12 +24,6 @@ from jax.extend.core import ClosedJaxpr, Literal
 from dpmcmc.model.model import Model
 
 __all__ = ["Compiled", "fixed_model", "in_order_of", "sum_in_order"]
-
-_OPTIONS = (
-    {"xla_cpu_max_isa": "AVX"} if platform.machine() in ("x86_64", "AMD64") else {}
-)
-"""Options of the compiler: instructions of x86 processors from before multiplications
-and additions were fused."""
 
 _WRITTEN_OUT = 64
 """Terms that are written out; more are added in a loop."""
@@ -65,9 +58,14 @@ class Compiled:
     """
 
     def __init__(self, function: Callable[..., Any], **settings: Any) -> None:
+        self._function, self._settings = function, settings
         self.fast: Any = jax.jit(function, **settings)
-        self._fixed: Any = jax.jit(function, compiler_options=_OPTIONS, **settings)
         self.__doc__ = function.__doc__
+
+    @cached_property
+    def _fixed(self) -> Any:
+        options = _options(jax.default_backend(), platform.machine())
+        return jax.jit(self._function, compiler_options=options, **self._settings)
 
     def __call__(self, model: Model, *arguments: Any) -> Any:
         """Call it."""
@@ -77,6 +75,20 @@ class Compiled:
         """Forget what was compiled."""
         self.fast.clear_cache()
         self._fixed.clear_cache()
+
+
+def _options(backend: str, machine: str) -> dict[str, str]:
+    """What the compiler must not do where records have the same bits everywhere.
+
+    Rewrite (a · b) · c by the rules of algebra, as it does in another order if a
+    program is for several devices; and fuse operations, which instructions of x86
+    processors from before AVX2 do not.
+    """
+    if backend != "cpu":
+        return {}
+    same = {"xla_disable_hlo_passes": "algsimp"}
+    is_x86 = machine in ("x86_64", "AMD64")
+    return {**same, "xla_cpu_max_isa": "AVX"} if is_x86 else same
 
 
 def in_order_of(model: Model, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -98,7 +110,7 @@ def in_order_of(model: Model, function: Callable[..., Any]) -> Callable[..., Any
 
 def sum_in_order(terms: jax.Array) -> jax.Array:
     """Sum over the last axis, from its first entry to its last."""
-    return _added(lambda place: jnp.take(terms, place, axis=-1), terms.shape[-1])
+    return _added(partial(_entry, terms), terms.shape[-1])
 
 
 def _run(program: ClosedJaxpr, *arguments: Any) -> list[Any]:
@@ -166,7 +178,7 @@ def _product(left: Any, right: Any, dimensions: Any, kind: Any) -> jax.Array:
     right = arranged(jnp.asarray(right), right_batch, right_sum)[:, None]
 
     def term(place: Any) -> jax.Array:
-        return jnp.take(left, place, axis=-1) * jnp.take(right, place, axis=-1)
+        return _entry(left, place) * _entry(right, place)
 
     return _added(term, left.shape[-1]).reshape(kind.shape)
 
@@ -177,6 +189,14 @@ def _reduced(array: jax.Array, axes: tuple[int, ...]) -> jax.Array:
     shape = [array.shape[axis] for axis in rest]
     terms = jnp.transpose(array, (*rest, *axes)).reshape(*shape, -1)
     return sum_in_order(terms)
+
+
+def _entry(array: jax.Array, place: Any) -> jax.Array:
+    """What is at one place of the last axis; the place may be traced."""
+    at = (
+        jax.lax.index_in_dim if isinstance(place, int) else jax.lax.dynamic_index_in_dim
+    )
+    return at(array, place, axis=-1, keepdims=False)
 
 
 def _added(term: Callable[[Any], jax.Array], count: int) -> jax.Array:
