@@ -11,6 +11,8 @@ by all processes, in the same order.
 import hashlib
 import os
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import jax
@@ -24,6 +26,7 @@ __all__ = [
     "from_first",
     "is_first",
     "join",
+    "on_all",
     "own",
     "require_all",
     "together",
@@ -144,6 +147,21 @@ def require_all(is_well: bool, what: str) -> None:
             f"{what}: this failed on process {', '.join(failed)} of {len(said)}. See "
             "what was written there."
         )
+
+
+@contextmanager
+def on_all(what: str) -> Iterator[None]:
+    """Do something that every process must be able to do; see `require_all`.
+
+    A process on which it raises an `InputError` raises its own.
+    """
+    try:
+        yield
+    except InputError:
+        with suppress(InputError):
+            require_all(False, what)
+        raise
+    require_all(True, what)
 
 
 def _sent(message: bytes) -> bytes:

@@ -102,8 +102,10 @@ def started(
     port = str(20_000 + os.getpid() % 20_000)
     return [
         subprocess.Popen(
-            [sys.executable, script, str(folder), port]
-            + [str(processes), str(number), *arguments],
+            [
+                *(sys.executable, script, str(folder), port),
+                *(str(processes), str(number), *arguments),
+            ],
             cwd=Path(__file__).parent,
             env={**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags},
             stdout=subprocess.PIPE,

@@ -6,7 +6,8 @@ A compiler adds the terms of a product of matrices, or of a sum, in an order tha
 chooses by the number of rows, and fuses a multiplication with an addition, which rounds
 once in place of twice, where that suits the loop. So the last bits of what is computed
 from a record depend on how many others a device holds. For a model with ``fixed_order``
-terms are added one by one, and nothing is rewritten or fused. That takes about twice as long, and is done for records in parts alone.
+terms are added one by one, and nothing is rewritten or fused. That takes about twice as
+long, and is done for records in parts alone.
 """
 
 import math

@@ -7,7 +7,6 @@ of one) and nothing else. It guards against accident, in our code and the user's
 cannot guard against a hostile program in the same Python process.
 """
 
-from contextlib import suppress
 from typing import Any, NamedTuple, NoReturn
 from weakref import WeakKeyDictionary
 
@@ -84,12 +83,6 @@ class Records:
 
     __slots__ = ("__weakref__", "_count", "_kinds", "most", "sizes", "unit")
 
-    _count: int
-    _kinds: Any
-    unit: str | None
-    most: int
-    sizes: tuple[int, ...] | None
-
     def __init__(
         self,
         data: Any,
@@ -99,7 +92,8 @@ class Records:
         in_parts: bool = False,
     ) -> None:
         self.unit, self.most = checked_unit(unit, most, in_parts)
-        self.sizes, whole = None, None
+        self.sizes: tuple[int, ...] | None = None
+        whole = None
         with boundary_arithmetic():
             rows = source_of(data)
             if in_parts:
@@ -110,7 +104,7 @@ class Records:
             self._kinds = sealed.kinds
             if in_parts:
                 self.sizes = sizes_of_parts(self._kinds, whole)
-        self._count = number_of(self._kinds, self.sizes)
+        self._count: int = number_of(self._kinds, self.sizes)
         _SEALED[self] = sealed
 
     @classmethod
@@ -220,24 +214,17 @@ def open_on_host(records: Records, dtype: Any) -> Opened:
 
 def _read_together(records: Records) -> Opened:
     """Read this process's part, if every process can read its own."""
-    what = "a part of the records could not be read"
-    try:
+    with processes.on_all("a part of the records could not be read"):
         arrays, present = _read(records)
-    except InputError:
-        with suppress(InputError):
-            processes.require_all(False, what)
-        raise
-    processes.require_all(True, what)
     if present is None:
-        present = np.ones(records.sizes[processes.own()], bool)  # type: ignore[index]
+        present = np.ones(len(jax.tree.leaves(arrays)[0]), bool)
     return Opened(arrays, present)
 
 
 def _read(records: Records) -> Opened:
     """Read what was sealed, in the shapes and dtypes that were sealed.
 
-    A file is read once, units are arranged once, and the result is kept. No error
-    tells of a value.
+    A file is read once, units are arranged once; no error tells of a value.
     """
     if records in _READ:
         return _READ[records]

@@ -13,7 +13,7 @@ from functools import partial
 from dpmcmc.errors import InputError, NotUsableError
 from dpmcmc.files import FileError
 from dpmcmc.posterior import Posterior
-from dpmcmc.processes import require_all, together
+from dpmcmc.processes import on_all, require_all, together
 from dpmcmc.sampling.checkpoint import Checkpoint
 from dpmcmc.sampling.sample import sample
 from dpmcmc.workflow.job import Job, facts_of, job_of_facts
@@ -71,7 +71,7 @@ def follow() -> None:
     """
     said = say(lambda: None)
     job = job_of_facts(said["job"])
-    try:
+    with on_all(_PREPARED):
         study, digest = study_of(job)
         if digest != said["model"]:
             raise FileError(
@@ -79,11 +79,6 @@ def follow() -> None:
                 "it where all processes see it."
             )
         study.open(job.data or "")
-    except InputError:
-        with suppress(InputError):
-            require_all(False, _PREPARED)
-        raise
-    require_all(True, _PREPARED)
     try:
         drawn(job, study, None, progress=False)
     except NotUsableError:
