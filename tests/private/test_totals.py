@@ -131,6 +131,6 @@ def test_what_was_compiled_serves_other_records(kind):
     release, question, which = kind
     records = simulated(64)[which]
     asked(release, question, records)
-    before = exact_sum.fast._cache_size() + exact_counts.fast._cache_size()
+    before = exact_sum._cache_size() + exact_counts._cache_size()
     asked(release, question, records[::-1].copy(), noise=2.0)
-    assert exact_sum.fast._cache_size() + exact_counts.fast._cache_size() == before
+    assert exact_sum._cache_size() + exact_counts._cache_size() == before

@@ -6,25 +6,29 @@ A compiler adds the terms of a product of matrices, or of a sum, in an order tha
 chooses by the number of rows, and fuses a multiplication with an addition, which rounds
 once in place of twice, where that suits the loop. So the last bits of what is computed
 from a record depend on how many others a device holds. For a model with ``fixed_order``
-terms are added one by one, and nothing is rewritten or fused. That takes about twice as
-long, and is done for records in parts alone.
+terms are added one by one, and what is multiplied passes through an addition of an
+integer zero of which the compiler does not know that it is one, so that it can fuse and
+reorder nothing. That takes about twice as long, and is done for records in parts alone.
 """
 
 import math
-import platform
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property, partial, reduce
+from functools import partial, reduce
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.extend.core import ClosedJaxpr, Literal
 
 from dpmcmc.model.model import Model
 
-__all__ = ["Compiled", "fixed_model", "in_order_of", "sum_in_order"]
+__all__ = ["fixed_model", "in_order_of", "sum_in_order"]
+
+_MULTIPLIER, _RARE = np.uint32(0x9E3779B1), np.uint32(0x7F4A7C15)
+"""Of a hash: the golden ratio, by which numbers are spread; and one of its values."""
 
 _WRITTEN_OUT = 64
 """Terms that are written out; more are added in a loop."""
@@ -41,6 +45,17 @@ _INLINED = {
 
 _LOOPS = ("scan", "while", "cond")
 
+_ROUNDED_ONCE = frozenset(
+    {
+        *("add", "sub", "add_any", "neg", "abs", "sign", "max", "min", "div", "sqrt"),
+        *("floor", "ceil", "round", "select_n", "convert_element_type", "copy"),
+        *("reshape", "broadcast_in_dim", "squeeze", "transpose", "rev", "concatenate"),
+        *("pad", "slice", "dynamic_slice", "dynamic_update_slice", "gather", "split"),
+        *("stack", "iota", "stop_gradient", "reduce_max", "reduce_min", "expand_dims"),
+    }
+)
+"""Operations after which there is no multiplication that could be fused."""
+
 
 _FIXED: WeakKeyDictionary[Model, Model] = WeakKeyDictionary()
 
@@ -50,46 +65,6 @@ def fixed_model(model: Model) -> Model:
     if model not in _FIXED:
         _FIXED[model] = replace(model, fixed_order=True)
     return _FIXED[model]
-
-
-class Compiled:
-    """A function of a model and other arguments, compiled as the model asks for.
-
-    ``settings`` are those of `jax.jit`; the model is the first argument, and static.
-    """
-
-    def __init__(self, function: Callable[..., Any], **settings: Any) -> None:
-        self._function, self._settings = function, settings
-        self.fast: Any = jax.jit(function, **settings)
-        self.__doc__ = function.__doc__
-
-    @cached_property
-    def _fixed(self) -> Any:
-        options = _options(jax.default_backend(), platform.machine())
-        return jax.jit(self._function, compiler_options=options, **self._settings)
-
-    def __call__(self, model: Model, *arguments: Any) -> Any:
-        """Call it."""
-        return (self._fixed if model.fixed_order else self.fast)(model, *arguments)
-
-    def clear_cache(self) -> None:
-        """Forget what was compiled."""
-        self.fast.clear_cache()
-        self._fixed.clear_cache()
-
-
-def _options(backend: str, machine: str) -> dict[str, str]:
-    """What the compiler must not do where records have the same bits everywhere.
-
-    Rewrite (a · b) · c by the rules of algebra, as it does in another order if a
-    program is for several devices; and fuse operations, which instructions of x86
-    processors from before AVX2 do not.
-    """
-    if backend != "cpu":
-        return {}
-    same = {"xla_disable_hlo_passes": "algsimp"}
-    is_x86 = machine in ("x86_64", "AMD64")
-    return {**same, "xla_cpu_max_isa": "AVX"} if is_x86 else same
 
 
 def in_order_of(model: Model, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -111,11 +86,43 @@ def in_order_of(model: Model, function: Callable[..., Any]) -> Callable[..., Any
 
 def sum_in_order(terms: jax.Array) -> jax.Array:
     """Sum over the last axis, from its first entry to its last."""
+    zero = _unknown_zero([terms[..., :1]], axis=-1)
+    return _summed(_opaque(terms, zero))
+
+
+def _summed(terms: jax.Array) -> jax.Array:
     return _added(partial(_entry, terms), terms.shape[-1])
+
+
+def _unknown_zero(arrays: Sequence[Any], axis: int | None = None) -> jax.Array:
+    """A zero that the compiler does not know: whether a hash has one value of 2³².
+
+    The hash is of the first number of the first array of floats, or of the first along
+    an axis. Where it has that value, a product is off in its last bit, the same for
+    that record wherever it is.
+    """
+    for array in map(jnp.asarray, arrays):
+        if _is_float(array) and array.size:
+            first = array if axis is not None else jnp.ravel(array)[0]
+            narrow = first.astype(jnp.float32)
+            mixed = jax.lax.bitcast_convert_type(narrow, jnp.uint32) * _MULTIPLIER
+            return (mixed ^ (mixed >> 16) == _RARE).astype(jnp.int32)
+    return jnp.zeros((), jnp.int32)
+
+
+def _opaque(array: jax.Array, zero: jax.Array) -> jax.Array:
+    """The same numbers; the compiler cannot know, and must round them as they are."""
+    whole = {2: jnp.int16, 4: jnp.int32, 8: jnp.int64}[array.dtype.itemsize]
+    words = jax.lax.bitcast_convert_type(array, whole) + zero.astype(whole)
+    return jax.lax.bitcast_convert_type(words, array.dtype)
 
 
 def _run(program: ClosedJaxpr, *arguments: Any) -> list[Any]:
     """Run a traced program, operation by operation."""
+    return _follow(program, arguments, _unknown_zero(arguments))
+
+
+def _follow(program: ClosedJaxpr, arguments: Any, zero: jax.Array) -> list[Any]:
     inner = program.jaxpr
     known = dict(zip(inner.constvars, program.consts, strict=True))
     known.update(zip(inner.invars, arguments, strict=True))
@@ -125,26 +132,28 @@ def _run(program: ClosedJaxpr, *arguments: Any) -> list[Any]:
 
     for equation in inner.eqns:
         given = [read(variable) for variable in equation.invars]
-        made = _operation(inner, equation, given)
+        made = _operation(inner, equation, given, zero)
         known.update(zip(equation.outvars, made, strict=True))
     return [read(variable) for variable in inner.outvars]
 
 
-def _operation(program: Any, equation: Any, given: list[Any]) -> list[Any]:
+def _operation(
+    program: Any, equation: Any, given: list[Any], zero: jax.Array
+) -> list[Any]:
     """What one operation of a program makes, in a fixed order where it adds."""
     name, settings = equation.primitive.name, equation.params
     kind = equation.outvars[0].aval
     if name in _INLINED:
         held = settings[_INLINED[name]]
         is_closed = isinstance(held, ClosedJaxpr)
-        return _run(held if is_closed else ClosedJaxpr(held, ()), *given)
+        return _follow(held if is_closed else ClosedJaxpr(held, ()), given, zero)
     if name in _LOOPS:
         inner = {key: _rewritten(value) for key, value in settings.items()}
         equation = equation.replace(params=inner)
-    elif jnp.issubdtype(kind.dtype, jnp.floating):
+    elif _is_float(kind):
         if name == "dot_general":
             left, right = given
-            return [_product(left, right, settings["dimension_numbers"], kind)]
+            return [_product(left, right, settings["dimension_numbers"], kind, zero)]
         if name == "reduce_sum":
             return [_reduced(given[0], settings["axes"])]
     pairs = zip(equation.invars, given, strict=True)
@@ -152,7 +161,10 @@ def _operation(program: Any, equation: Any, given: list[Any]) -> list[Any]:
     one = program.replace(
         constvars=[], invars=list(known), outvars=equation.outvars, eqns=[equation]
     )
-    return list(jax.core.eval_jaxpr(one, [], *known.values()))
+    made = jax.core.eval_jaxpr(one, [], *known.values())
+    if name in _LOOPS or name in _ROUNDED_ONCE:
+        return list(made)
+    return [_opaque(each, zero) if _is_float(each) else each for each in made]
 
 
 def _rewritten(setting: Any) -> Any:
@@ -164,7 +176,13 @@ def _rewritten(setting: Any) -> Any:
     return jax.make_jaxpr(partial(_run, setting))(*setting.in_avals)
 
 
-def _product(left: Any, right: Any, dimensions: Any, kind: Any) -> jax.Array:
+def _is_float(array: Any) -> bool:
+    return bool(jnp.issubdtype(array.dtype, jnp.floating))
+
+
+def _product(
+    left: Any, right: Any, dimensions: Any, kind: Any, zero: jax.Array
+) -> jax.Array:
     """A product of matrices as XLA defines it: axes of batches, of left, of right."""
     ((left_sum, right_sum), (left_batch, right_batch)) = dimensions
 
@@ -179,9 +197,9 @@ def _product(left: Any, right: Any, dimensions: Any, kind: Any) -> jax.Array:
     right = arranged(jnp.asarray(right), right_batch, right_sum)[:, None]
 
     def term(place: Any) -> jax.Array:
-        return _entry(left, place) * _entry(right, place)
+        return _opaque(_entry(left, place) * _entry(right, place), zero)
 
-    return _added(term, left.shape[-1]).reshape(kind.shape)
+    return _kept(_added(term, left.shape[-1]).reshape(kind.shape))
 
 
 def _reduced(array: jax.Array, axes: tuple[int, ...]) -> jax.Array:
@@ -189,7 +207,15 @@ def _reduced(array: jax.Array, axes: tuple[int, ...]) -> jax.Array:
     rest = [axis for axis in range(array.ndim) if axis not in axes]
     shape = [array.shape[axis] for axis in rest]
     terms = jnp.transpose(array, (*rest, *axes)).reshape(*shape, -1)
-    return sum_in_order(terms)
+    return _kept(_summed(terms))
+
+
+def _kept(total: jax.Array) -> jax.Array:
+    """A sum that is computed once, as without a fixed order, and not where it is read.
+
+    Otherwise programs that use sums of sums grow beyond what can be compiled.
+    """
+    return jax.lax.optimization_barrier(total)
 
 
 def _entry(array: jax.Array, place: Any) -> jax.Array:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from dpmcmc.model.fixed_order import Compiled, in_order_of
+from dpmcmc.model.fixed_order import in_order_of
 from dpmcmc.model.model import Model
 from dpmcmc.model.tracing import is_double
 from dpmcmc.private.influence import Influence
@@ -62,7 +62,7 @@ def vector_of(
     return vector
 
 
-@partial(Compiled, static_argnames=("model", "dtype"))
+@partial(jax.jit, static_argnames=("model", "dtype"))
 def extras_of_each(model: Model, influence: Influence, records: Any, dtype: str) -> Any:
     """What is worked out of each record once.
 

@@ -14,7 +14,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.arithmetic import CLIP_STEPS
-from dpmcmc.model.fixed_order import Compiled
 from dpmcmc.model.model import Model
 from dpmcmc.private.each_record import vector_of
 from dpmcmc.private.records import Opened, Records
@@ -79,7 +78,7 @@ def release_counts(
     )
 
 
-@partial(Compiled, static_argnames=("model", "bins", "dtype", "devices"))
+@partial(jax.jit, static_argnames=("model", "bins", "dtype", "devices"))
 def exact_counts(
     model: Model,
     bins: Bins,

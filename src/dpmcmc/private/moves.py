@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, Protocol
 import jax
 import jax.numpy as jnp
 
-from dpmcmc.model.fixed_order import Compiled
 from dpmcmc.model.model import Model
 from dpmcmc.model.tracing import as_float, is_double
 from dpmcmc.private.acceptance import FullData, Move
@@ -80,7 +79,7 @@ class Inputs(NamedTuple):
     batch: Opened | None
 
 
-@partial(Compiled, static_argnames=("model", "dtype"))
+@partial(jax.jit, static_argnames=("model", "dtype"))
 def initial_state(
     model: Model, test: Test, dtype: str, resident: Opened | None, theta: Any
 ) -> State:
@@ -103,7 +102,7 @@ class _Carry(NamedTuple):
     released: Released
 
 
-@partial(Compiled, static_argnames=("model", "dtype", "whole"), donate_argnames="state")
+@partial(jax.jit, static_argnames=("model", "dtype", "whole"), donate_argnames="state")
 def advance(
     model: Model,
     test: Test,

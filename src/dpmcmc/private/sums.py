@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.arithmetic import CLIP_STEPS
-from dpmcmc.model.fixed_order import Compiled, sum_in_order
+from dpmcmc.model.fixed_order import sum_in_order
 from dpmcmc.model.model import Model
 from dpmcmc.private.each_record import vector_of
 from dpmcmc.private.records import Opened, Records
@@ -79,7 +79,7 @@ def release_sum(
     )
 
 
-@partial(Compiled, static_argnames=("model", "measure", "dtype", "devices"))
+@partial(jax.jit, static_argnames=("model", "measure", "dtype", "devices"))
 def exact_sum(
     model: Model,
     measure: Measure,
