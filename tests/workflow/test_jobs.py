@@ -73,9 +73,7 @@ def test_a_folder_keeps_a_job_and_gives_it_back(folder: Path) -> None:
         job_in(
             folder,
             columns=("x", "z"),
-            levels={"z": ("a", "b")},
-            integers=("w",),
-            bounds={"x": (-1.0, 1.5)},
+            schema={"columns": {"z": {"levels": ["a", "b"]}}},
             chains=2,
             precision="float64",
             purpose="why not",

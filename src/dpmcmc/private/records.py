@@ -16,10 +16,11 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from dpmcmc.arithmetic import RECORD_LIMIT
-from dpmcmc.errors import InputError, require_count
+from dpmcmc.errors import InputError
+from dpmcmc.model.schema import Schema
 from dpmcmc.private.context import boundary_arithmetic
 from dpmcmc.private.ratios import BLOCK
-from dpmcmc.private.sources import Source, named, source_of
+from dpmcmc.private.sources import Source, named, schema_of, source_of
 from dpmcmc.private.tables import Kind, narrow, saturate
 from dpmcmc.private.units import Grouped, membership
 
@@ -48,6 +49,9 @@ class Records:
         `dpmcmc.files.DataFile`, whose values are read when they are first needed. A
         record with a missing value (a null or NaN in a column of a table, a masked
         cell of an array) contributes nothing to any decision.
+    schema
+        What is known of a table: the columns to read, as numbers, integers, texts with
+        levels or dates, and their bounds. A data file has its own.
     unit
         The column with the ids of units, such as persons, each of which is protected
         with all its records; unless given, each record by itself. Ids are numbers or
@@ -55,12 +59,13 @@ class Records:
         they are counted here.
     most
         How many records of a unit count: of those without a missing value the first,
-        in the order of the table. It is public; how many a unit has is not.
+        in the order of the table. It is public; how many a unit has is not. Both may
+        stand in the schema instead.
 
     Attributes
     ----------
-    unit, most
-        As given; None and 1 without units.
+    schema, unit, most
+        As given; without units, None and 1.
 
     Raises
     ------
@@ -69,21 +74,29 @@ class Records:
         hold numbers. Only shapes and types are looked at, and the number of ids.
     """
 
-    __slots__ = ("__weakref__", "_count", "_kinds", "most", "unit")
+    __slots__ = ("__weakref__", "_count", "_kinds", "most", "schema", "unit")
 
     _count: int
     _kinds: Any
+    schema: Schema
     unit: str | None
     most: int
 
     def __init__(
-        self, data: Any, *, unit: str | None = None, most: int | None = None
+        self,
+        data: Any,
+        *,
+        schema: Schema | None = None,
+        unit: str | None = None,
+        most: int | None = None,
     ) -> None:
-        self.unit, self.most = _checked_unit(unit, most)
+        self.schema = schema_of(data, schema).joined(Schema(unit=unit, most=most))
+        self.unit, self.most = self.schema.unit, self.schema.most or 1
         with boundary_arithmetic():
-            sealed: Source | Grouped = source_of(data)
+            rows = source_of(data, self.schema)
+            sealed: Source | Grouped = rows
             if self.unit is not None:
-                sealed = _grouped(source_of(data), self.unit, self.most)
+                sealed = _grouped(rows, self.unit, self.most)
             self._kinds = sealed.kinds
         self._count = _common_length(self._kinds)
         _SEALED[self] = sealed
@@ -203,18 +216,6 @@ _CHANGED = (
     "the records have changed since they were sealed: their number, shapes or dtypes "
     "are no longer what they were. Seal them again, and leave them as they are."
 )
-
-
-def _checked_unit(unit: Any, most: Any) -> tuple[str | None, int]:
-    if unit is None and most is None:
-        return None, 1
-    if not isinstance(unit, str) or most is None:
-        raise InputError(
-            f"unit is {unit!r} and most is {most!r}; give both or neither: the column "
-            "with the ids of units, and how many records of a unit count."
-        )
-    advice = "Choose it without looking at the records."
-    return unit, require_count("most", most, advice)
 
 
 def _grouped(rows: Source, unit: str, most: int) -> Grouped:

@@ -8,6 +8,7 @@ Everything here is settled from shapes alone; no record is read.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +16,7 @@ import numpy as np
 
 from dpmcmc.errors import InputError
 from dpmcmc.model.model import Model, check_model, names_of
+from dpmcmc.model.schema import Schema
 from dpmcmc.model.tracing import is_double, shapes_of, show_shapes
 from dpmcmc.model.units import Unit, unit_model
 from dpmcmc.private import Records
@@ -133,7 +135,7 @@ def make_problem(
         )
     point = None if from_prior else start
     stated = _as_model(model, sealed, dtype, point)
-    made = _for_units(stated, sealed)
+    made = _for_units(_declared(stated, sealed.schema), sealed)
     if from_prior and made.draw_prior is None:
         raise InputError(
             "start is 'prior', but the model has no draw_prior. Give the model one, or "
@@ -151,7 +153,21 @@ def make_problem(
             _check_prior(made, initial)
     preparation = stated.preparation
     words = () if preparation is None else preparation.describe()
+    words = sealed.schema.describe() + words
     return Problem(made, sealed, initial, dtype, _devices(devices), from_prior, words)
+
+
+_DECLARED: WeakKeyDictionary[Model, tuple[Schema, Model]] = WeakKeyDictionary()
+"""Models as schemas complete them: another model would be compiled anew."""
+
+
+def _declared(model: Model, schema: Schema) -> Model:
+    """The model of records as a schema declares them."""
+    if not schema.columns:
+        return model
+    if model not in _DECLARED or _DECLARED[model][0] != schema:
+        _DECLARED[model] = schema, schema.applied_to(model)
+    return _DECLARED[model][1]
 
 
 def _for_units(model: Model, records: Records) -> Model:
