@@ -47,17 +47,21 @@ def integrate_effect(
     nodes
         How many nodes the rule has.
     """
-    slope = jax.grad(lambda z: log_likelihood(z) - z**2 / 2)
-    bend = jax.grad(slope)
+    gradient = jax.grad(lambda z: log_likelihood(z) - z**2 / 2)
+
+    def look(at: jax.Array) -> tuple[jax.Array, jax.Array]:
+        slope, bend = jax.jvp(gradient, (at,), (jnp.ones_like(at),))
+        # f is log-concave, so that the curvature is that of the prior at least
+        return slope, jnp.maximum(-bend, 1.0)
 
     def step(_: Any, at: jax.Array) -> jax.Array:
-        # f is log-concave, so that the curvature is that of the prior at least
-        move = slope(at) / jnp.maximum(-bend(at), 1.0)
-        return at + jnp.clip(jnp.nan_to_num(move), -_LONGEST, _LONGEST)
+        slope, curvature = look(at)
+        move = jnp.nan_to_num(slope / curvature)
+        return at + jnp.clip(move, -_LONGEST, _LONGEST)
 
     # The integral is the same about any centre: where it lies has no derivative.
     mode = jax.lax.stop_gradient(jax.lax.fori_loop(0, _NEWTON, step, jnp.zeros(())))
-    scale = jax.lax.rsqrt(jnp.maximum(-jax.lax.stop_gradient(bend(mode)), 1.0))
+    scale = jax.lax.rsqrt(jax.lax.stop_gradient(look(mode)[1]))
     places, weights = (
         jnp.asarray(part, mode.dtype)
         for part in np.polynomial.hermite_e.hermegauss(nodes)

@@ -59,8 +59,8 @@ class Records:
         they are counted here.
     most
         How many records of a unit count: of those without a missing value the first,
-        in the order of the table. It is public; how many a unit has is not. Both may
-        stand in the schema instead.
+        in the order of the table. How many a unit has is not public. Both may stand in
+        the schema instead.
 
     Attributes
     ----------
@@ -79,8 +79,8 @@ class Records:
     _count: int
     _kinds: Any
     schema: Schema
-    unit: str | None
     most: int
+    unit: str | None
 
     def __init__(
         self,
@@ -213,8 +213,8 @@ def _read(records: Records) -> Opened:
 
 
 _CHANGED = (
-    "the records have changed since they were sealed: their number, shapes or dtypes "
-    "are no longer what they were. Seal them again, and leave them as they are."
+    "the records have changed since they were sealed: in number, shapes or dtypes. "
+    "Seal them again, and leave them as they are."
 )
 
 
@@ -226,8 +226,7 @@ def _grouped(rows: Source, unit: str, most: int) -> Grouped:
         raise InputError(f"column {unit!r} has not one id for each record.")
     if of.units * most > RECORD_LIMIT:
         raise InputError(
-            f"most is {most}, for which {of.units:,} units need more room than there "
-            "can be. Choose a smaller one."
+            f"most is {most}, too many for {of.units:,} units. Choose a smaller one."
         )
     return Grouped(rest, of, most)
 
