@@ -83,7 +83,10 @@ class Reading:
             present = present & usable
             values = np.where(present, values, 0.0)
         with np.errstate(all="ignore"):  # a warning would depend on the values
-            return values.astype(self.dtype, copy=False), present
+            values = values.astype(self.dtype, copy=False)
+        if self.declared is not None and self.declared.if_missing is not None:
+            return np.where(present, values, np.nan), np.ones_like(present)
+        return values, present
 
 
 def reading_of_cells(path: Path, name: str, declared: DeclaredColumn | None) -> Reading:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from dpmcmc.errors import InputError, require_count
+from dpmcmc.model.missing import Missing, as_missing, integrate_missing
 from dpmcmc.model.preparation import Clamp, Preparation
 from dpmcmc.model.preparation.public_numbers import show_range
 
@@ -52,6 +53,10 @@ class DeclaredColumn:
         The day from which a date is counted, in days.
     measured_in
         The unit of measurement, such as ``years``, for statements and reports.
+    if_missing
+        The distribution of a missing value, over which the likelihood is integrated:
+        ``{"mean": 50, "sd": 20}`` of a number or date, ``{"probabilities": [...]}`` of
+        levels. Unless given, a record in which it is missing counts for nothing.
     """
 
     type: str = ""
@@ -59,6 +64,7 @@ class DeclaredColumn:
     levels: tuple[str, ...] | None = None
     origin: date | None = None
     measured_in: str = ""
+    if_missing: Missing | None = None
     _places: Mapping[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -86,6 +92,7 @@ class DeclaredColumn:
             "levels": levels,
             "origin": origin,
             "bounds": _bounds(self.bounds, kind, origin),
+            "if_missing": as_missing(self.if_missing, kind, levels),
             "_places": {text: place for place, text in enumerate(levels or ())},
         }
         for name, value in made.items():
@@ -93,8 +100,8 @@ class DeclaredColumn:
 
     @property
     def dtype(self) -> np.dtype:
-        """The dtype that it enters with."""
-        return _DTYPES[self.type]
+        """The dtype that it enters with; what may be missing enters as NaN."""
+        return np.dtype(np.float64) if self.if_missing else _DTYPES[self.type]
 
     def number_of(self, value: Any) -> float | None:
         """The number that a text, date or boolean becomes; None if it is missing.
@@ -116,13 +123,14 @@ class DeclaredColumn:
         if self.levels is not None:
             rest = len(self.levels) - _SHOWN
             more = f" and {rest} more" if rest > 0 else ""
-            return f"one of {', '.join(self.levels[:_SHOWN])}{more}"
-        if self.origin is not None:
+            what = f"one of {', '.join(self.levels[:_SHOWN])}{more}"
+        elif self.origin is not None:
             what = f"days since {self.origin}"
         else:
             what = f"{self.type} in {unit}" if unit else self.type
         ends = "" if self.bounds is None else f", clamped to {show_range(*self.bounds)}"
-        return f"{what}{ends}"
+        then = "" if self.if_missing is None else f"; {self.if_missing.describe()}"
+        return f"{what}{ends}{then}"
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, without what is not declared."""
@@ -135,6 +143,8 @@ class DeclaredColumn:
             found["origin"] = self.origin.isoformat()
         if self.measured_in:
             found["measured_in"] = self.measured_in
+        if self.if_missing is not None:
+            found["if_missing"] = self.if_missing.to_dict()
         return found
 
     def _end(self, end: float) -> Any:
@@ -211,9 +221,10 @@ class Schema:
         return tuple(f"{name}: {one.describe()}" for name, one in found)
 
     def applied_to(self, model: Any) -> Any:
-        """The model with columns clamped before its own preparation, and level names.
+        """The model of records as they are declared.
 
-        A level that the model calls ``region=0`` is called ``region=north``.
+        Columns are clamped before its own preparation, what is missing is integrated
+        out, and a level that it calls ``region=0`` is called ``region=north``.
 
         Parameters
         ----------
@@ -232,7 +243,13 @@ class Schema:
             dim: [texts.get(name, name) for name in names]
             for dim, names in model.coords.items()
         }
-        return replace(model, preparation=own, coords=coords)
+        made = replace(model, preparation=own, coords=coords)
+        missing = {
+            name: one.if_missing
+            for name, one in self.of_a_record.items()
+            if one.if_missing is not None
+        }
+        return integrate_missing(made, missing) if missing else made
 
     def clamps(self) -> Preparation | None:
         """What moves values to their bounds; None if there are no bounds."""

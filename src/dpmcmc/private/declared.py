@@ -62,6 +62,13 @@ class Declared:
         of its type and of the declaration. Whether ``missing`` is None depends on the
         type alone. No value raises an error.
         """
+        found = self._found()
+        if self.column.if_missing is None or found.missing is None:
+            return found
+        return Column(np.where(found.missing, np.nan, found.values), None)
+
+    def _found(self) -> Column:
+        """The values, zero where they are missing."""
         if self.column.type in ("number", "integer"):
             found = read_leaf(self.leaf, kind_of("", self.leaf))
             if self.column.type == "integer":
