@@ -112,7 +112,7 @@ def make_problem(
     ----------
     model
         A `Model`; a NumPyro model that takes the columns of the records by name; or
-        an object with a method ``for_records(records, dtype, start)`` that makes one.
+        an object that makes one by ``for_records`` (and ``for_units``), as `NumPyro`.
     records
         `Records`, or what they are made of.
     start
@@ -229,7 +229,11 @@ def _as_model(model: Any, records: Records, dtype: Precision, start: Any) -> Mod
             one = jax.tree.map(
                 lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), one.rows
             )
-        made: Model = model.for_records(len(records), one, start)
+        made: Model
+        if records.unit is not None and hasattr(model, "for_units"):
+            made = model.for_units(len(records), one, records.unit, start)
+        else:
+            made = model.for_records(len(records), one, start)
     return made
 
 
