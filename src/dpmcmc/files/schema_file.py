@@ -39,6 +39,10 @@ _HEAD = """\
 unit:
 most:
 
+# To protect how many records (or persons) there are, choose a public number that is
+# larger. Leave it empty if their number is public.
+size:
+
 columns:
 """
 

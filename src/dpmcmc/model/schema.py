@@ -165,6 +165,8 @@ class Schema:
     unit, most
         The column of ids if units are protected, such as persons with all their
         records, and how many records of a unit count; as in `Records`.
+    size
+        A public number of records, or units, if how many there are is protected, too.
 
     Examples
     --------
@@ -180,6 +182,7 @@ class Schema:
     columns: Mapping[str, DeclaredColumn] = field(default_factory=dict)
     unit: str | None = None
     most: int | None = None
+    size: int | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.columns, Mapping):
@@ -195,10 +198,12 @@ class Schema:
                 f"unit is {unit!r} and most is {most!r}; give both or neither: the "
                 "column with the ids of units, and how many records of a unit count."
             )
-        if most is not None:
-            require_count("most", most, "Choose it without looking at the records.")
+        size = _whole(self.size)
+        for name, count in {"most": most, "size": size}.items():
+            if count is not None:
+                require_count(name, count, "Choose it without looking at the records.")
+            object.__setattr__(self, name, count)
         object.__setattr__(self, "unit", unit)
-        object.__setattr__(self, "most", most)
 
     @property
     def of_a_record(self) -> dict[str, DeclaredColumn]:
@@ -208,7 +213,8 @@ class Schema:
     def joined(self, other: "Schema") -> "Schema":
         """Both together; where both say something, what the other says."""
         of = self if other.unit is None else other
-        return Schema({**self.columns, **other.columns}, of.unit, of.most)
+        size = self.size if other.size is None else other.size
+        return Schema({**self.columns, **other.columns}, of.unit, of.most, size)
 
     def of(self, names: Any) -> "Schema":
         """What it says of these columns."""
@@ -263,8 +269,9 @@ class Schema:
     def to_dict(self) -> dict[str, Any]:
         """As plain values that JSON and YAML can hold, which `as_schema` reads."""
         unit = {} if self.unit is None else {"unit": self.unit, "most": self.most}
+        size = {} if self.size is None else {"size": self.size}
         columns = {name: one.to_dict() for name, one in self.columns.items()}
-        return {**unit, "columns": columns}
+        return {**unit, **size, "columns": columns}
 
 
 def as_schema(given: Any) -> Schema:
@@ -364,4 +371,4 @@ def _bounds(given: Any, kind: str, origin: date | None) -> tuple[float, float] |
 def _whole(given: Any) -> Any:
     """A number that a file holds as text."""
     is_count = isinstance(given, str) and given.isdecimal()
-    return int(given) if is_count else given or None
+    return int(given) if is_count else None if given == "" else given

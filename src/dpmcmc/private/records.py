@@ -15,14 +15,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from dpmcmc.arithmetic import RECORD_LIMIT
 from dpmcmc.errors import InputError
 from dpmcmc.model.schema import Schema
 from dpmcmc.private.context import boundary_arithmetic
+from dpmcmc.private.padded import Padded
 from dpmcmc.private.ratios import BLOCK
-from dpmcmc.private.sources import Source, named, schema_of, source_of
+from dpmcmc.private.sources import Source, common_length, schema_of, source_of
 from dpmcmc.private.tables import Kind, narrow, saturate
-from dpmcmc.private.units import Grouped, membership
+from dpmcmc.private.units import Grouped, grouped
 
 __all__ = ["Opened", "Records", "open_on_host", "open_records", "presence"]
 
@@ -59,8 +59,11 @@ class Records:
         they are counted here.
     most
         How many records of a unit count: of those without a missing value the first,
-        in the order of the table. How many a unit has is not public. Both may stand in
-        the schema instead.
+        in the order of the table. How many a unit has is not public.
+    size
+        A public number to protect how many records, or units, there are: adding and
+        removing one is then protected as substituting it is. If there are more, the
+        first count. All three may stand in the schema instead.
 
     Attributes
     ----------
@@ -89,16 +92,21 @@ class Records:
         schema: Schema | None = None,
         unit: str | None = None,
         most: int | None = None,
+        size: int | None = None,
     ) -> None:
-        self.schema = schema_of(data, schema).joined(Schema(unit=unit, most=most))
+        given = Schema(unit=unit, most=most, size=size)
+        self.schema = schema_of(data, schema).joined(given)
         self.unit, self.most = self.schema.unit, self.schema.most or 1
         with boundary_arithmetic():
             rows = source_of(data, self.schema)
-            sealed: Source | Grouped = rows
+            entries: Source | Grouped = rows
             if self.unit is not None:
-                sealed = _grouped(rows, self.unit, self.most)
+                entries = grouped(rows, self.unit, self.most)
+            common_length(entries.kinds)
+            size = self.schema.size
+            sealed = entries if size is None else Padded(entries, size)
             self._kinds = sealed.kinds
-        self._count = _common_length(self._kinds)
+        self._count = common_length(self._kinds)
         _SEALED[self] = sealed
 
     def __len__(self) -> int:
@@ -121,7 +129,9 @@ class Records:
         raise TypeError("records are sealed: they cannot be copied, pickled or saved")
 
 
-_SEALED: WeakKeyDictionary[Records, Source | Grouped] = WeakKeyDictionary()
+Sealed = Source | Grouped | Padded
+
+_SEALED: WeakKeyDictionary[Records, Sealed] = WeakKeyDictionary()
 _READ: WeakKeyDictionary[Records, Opened] = WeakKeyDictionary()
 _PLACED: WeakKeyDictionary[Records, tuple[Any, Opened]] = WeakKeyDictionary()
 
@@ -216,35 +226,3 @@ _CHANGED = (
     "the records have changed since they were sealed: in number, shapes or dtypes. "
     "Seal them again, and leave them as they are."
 )
-
-
-def _grouped(rows: Source, unit: str, most: int) -> Grouped:
-    """The rows as units; the ids are read, and are no part of a record."""
-    rest = rows.without(unit)
-    of = membership(rows.ids(unit))
-    if len(of.codes) != _common_length(rest.kinds):
-        raise InputError(f"column {unit!r} has not one id for each record.")
-    if of.units * most > RECORD_LIMIT:
-        raise InputError(
-            f"most is {most}, too many for {of.units:,} units. Choose a smaller one."
-        )
-    return Grouped(rest, of, most)
-
-
-def _common_length(kinds: Any) -> int:
-    found = jax.tree_util.tree_leaves_with_path(kinds)
-    lengths = {named(path): kind.shape[0] for path, kind in found}
-    if not lengths:
-        raise InputError("records hold no array. Give at least one array or column.")
-    if len(set(lengths.values())) > 1:
-        listed = ", ".join(f"{name}: {length}" for name, length in lengths.items())
-        raise InputError(
-            f"records have unequal leading axes ({listed}); each array must have one "
-            "entry for each record."
-        )
-    count = next(iter(lengths.values()))
-    if not 1 <= count <= RECORD_LIMIT:
-        raise InputError(
-            f"there are {count} records; the number must be from 1 to {RECORD_LIMIT}."
-        )
-    return count

@@ -16,12 +16,20 @@ import jax
 import narwhals as nw
 import numpy as np
 
+from dpmcmc.arithmetic import RECORD_LIMIT
 from dpmcmc.errors import InputError
 from dpmcmc.model.schema import Schema, as_schema
 from dpmcmc.private.declared import Declared, python_values
 from dpmcmc.private.tables import Kind, columns_of, kind_of, read_leaf
 
-__all__ = ["Source", "Table", "TableFile", "named", "schema_of", "source_of"]
+__all__ = [
+    "Source",
+    "Table",
+    "TableFile",
+    "common_length",
+    "schema_of",
+    "source_of",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,12 +154,32 @@ def _array(leaf: Any) -> Any:
 
 def _kinds(parts: Any) -> Any:
     def kind(path: Any, leaf: Any) -> Kind:
-        name = named(path)
+        name = _named(path)
         return leaf.kind(name) if isinstance(leaf, Declared) else kind_of(name, leaf)
 
     return jax.tree_util.tree_map_with_path(kind, parts)
 
 
-def named(path: Any) -> str:
+def _named(path: Any) -> str:
     """What a part of the records is called in messages."""
     return f"records{jax.tree_util.keystr(path)}"
+
+
+def common_length(kinds: Any) -> int:
+    """How many records there are, if all parts have as many."""
+    found = jax.tree_util.tree_leaves_with_path(kinds)
+    lengths = {_named(path): kind.shape[0] for path, kind in found}
+    if not lengths:
+        raise InputError("records hold no array. Give at least one array or column.")
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{name}: {length}" for name, length in lengths.items())
+        raise InputError(
+            f"records have unequal leading axes ({listed}); each array must have one "
+            "entry for each record."
+        )
+    count = next(iter(lengths.values()))
+    if not 1 <= count <= RECORD_LIMIT:
+        raise InputError(
+            f"there are {count} records; the number must be from 1 to {RECORD_LIMIT}."
+        )
+    return count

@@ -72,8 +72,10 @@ def filing(statement: Statement, **about: str) -> dict[str, Any]:
             "unit": unit,
             "number_of_units": statement.records,
             "records_of_a_unit_that_count": statement.most,
-            "adjacency": f"substitution of one {statement.one} by any other",
-            "unprotected_quantities": [f"the number of {statement.one}s"],
+            "adjacency": statement.adjacency,
+            "unprotected_quantities": []
+            if statement.hides_number
+            else [f"the number of {statement.one}s"],
         },
         "trust_model": {
             "model": "central: a curator holds the records and runs the computation",

@@ -136,6 +136,8 @@ def make_problem(
     point = None if from_prior else start
     stated = _as_model(model, sealed, dtype, point)
     made = _for_units(_declared(stated, sealed.schema), sealed)
+    if sealed.schema.size is not None and made.statistics is not None:
+        made = replace(made, statistics=None)  # they need the number of records
     if from_prior and made.draw_prior is None:
         raise InputError(
             "start is 'prior', but the model has no draw_prior. Give the model one, or "

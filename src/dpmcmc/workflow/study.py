@@ -142,14 +142,15 @@ class Study:
                 "simulates single records. Rehearse without a unit, which shows a "
                 "weaker promise at a smaller cost."
             )
-        if data is None and records is None:
+        if data is None and records is None and self.schema.size is None:
             raise InputError(
                 "neither data nor a number of records was given. Give one of them; "
                 "nothing is read of data but its schema."
             )
         file = None if data is None else self.open(data)
         names = self.names() or tuple(self.schema.columns)
-        count = len(file) if file is not None and records is None else records
+        known = self.schema.size if records is None else records
+        count = len(file) if file is not None and known is None else known
         count = require_count("records", count, "Give the number of records.")
         if file is None and not names:
             return count
