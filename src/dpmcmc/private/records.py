@@ -15,13 +15,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from dpmcmc.arithmetic import RECORD_LIMIT
-from dpmcmc.errors import InputError, require_count
+from dpmcmc.errors import InputError
+from dpmcmc.model.schema import Schema
 from dpmcmc.private.context import boundary_arithmetic
+from dpmcmc.private.padded import Padded
 from dpmcmc.private.ratios import BLOCK
-from dpmcmc.private.sources import Source, named, source_of
+from dpmcmc.private.sources import Source, common_length, schema_of, source_of
 from dpmcmc.private.tables import Kind, narrow, saturate
-from dpmcmc.private.units import Grouped, membership
+from dpmcmc.private.units import Grouped, grouped
 
 __all__ = ["Opened", "Records", "open_on_host", "open_records", "presence"]
 
@@ -48,6 +49,9 @@ class Records:
         `dpmcmc.files.DataFile`, whose values are read when they are first needed. A
         record with a missing value (a null or NaN in a column of a table, a masked
         cell of an array) contributes nothing to any decision.
+    schema
+        What is known of a table: the columns to read, as numbers, integers, texts with
+        levels or dates, and their bounds. A data file has its own.
     unit
         The column with the ids of units, such as persons, each of which is protected
         with all its records; unless given, each record by itself. Ids are numbers or
@@ -55,12 +59,16 @@ class Records:
         they are counted here.
     most
         How many records of a unit count: of those without a missing value the first,
-        in the order of the table. It is public; how many a unit has is not.
+        in the order of the table. How many a unit has is not public.
+    size
+        A public number to protect how many records, or units, there are: adding and
+        removing one is then protected as substituting it is. If there are more, the
+        first count. All three may stand in the schema instead.
 
     Attributes
     ----------
-    unit, most
-        As given; None and 1 without units.
+    schema, unit, most
+        As given; without units, None and 1.
 
     Raises
     ------
@@ -69,23 +77,36 @@ class Records:
         hold numbers. Only shapes and types are looked at, and the number of ids.
     """
 
-    __slots__ = ("__weakref__", "_count", "_kinds", "most", "unit")
+    __slots__ = ("__weakref__", "_count", "_kinds", "most", "schema", "unit")
 
     _count: int
     _kinds: Any
-    unit: str | None
+    schema: Schema
     most: int
+    unit: str | None
 
     def __init__(
-        self, data: Any, *, unit: str | None = None, most: int | None = None
+        self,
+        data: Any,
+        *,
+        schema: Schema | None = None,
+        unit: str | None = None,
+        most: int | None = None,
+        size: int | None = None,
     ) -> None:
-        self.unit, self.most = _checked_unit(unit, most)
+        given = Schema(unit=unit, most=most, size=size)
+        self.schema = schema_of(data, schema).joined(given)
+        self.unit, self.most = self.schema.unit, self.schema.most or 1
         with boundary_arithmetic():
-            sealed: Source | Grouped = source_of(data)
+            rows = source_of(data, self.schema)
+            entries: Source | Grouped = rows
             if self.unit is not None:
-                sealed = _grouped(source_of(data), self.unit, self.most)
+                entries = grouped(rows, self.unit, self.most)
+            common_length(entries.kinds)
+            size = self.schema.size
+            sealed = entries if size is None else Padded(entries, size)
             self._kinds = sealed.kinds
-        self._count = _common_length(self._kinds)
+        self._count = common_length(self._kinds)
         _SEALED[self] = sealed
 
     def __len__(self) -> int:
@@ -108,7 +129,9 @@ class Records:
         raise TypeError("records are sealed: they cannot be copied, pickled or saved")
 
 
-_SEALED: WeakKeyDictionary[Records, Source | Grouped] = WeakKeyDictionary()
+Sealed = Source | Grouped | Padded
+
+_SEALED: WeakKeyDictionary[Records, Sealed] = WeakKeyDictionary()
 _READ: WeakKeyDictionary[Records, Opened] = WeakKeyDictionary()
 _PLACED: WeakKeyDictionary[Records, tuple[Any, Opened]] = WeakKeyDictionary()
 
@@ -200,51 +223,6 @@ def _read(records: Records) -> Opened:
 
 
 _CHANGED = (
-    "the records have changed since they were sealed: their number, shapes or dtypes "
-    "are no longer what they were. Seal them again, and leave them as they are."
+    "the records have changed since they were sealed: in number, shapes or dtypes. "
+    "Seal them again, and leave them as they are."
 )
-
-
-def _checked_unit(unit: Any, most: Any) -> tuple[str | None, int]:
-    if unit is None and most is None:
-        return None, 1
-    if not isinstance(unit, str) or most is None:
-        raise InputError(
-            f"unit is {unit!r} and most is {most!r}; give both or neither: the column "
-            "with the ids of units, and how many records of a unit count."
-        )
-    advice = "Choose it without looking at the records."
-    return unit, require_count("most", most, advice)
-
-
-def _grouped(rows: Source, unit: str, most: int) -> Grouped:
-    """The rows as units; the ids are read, and are no part of a record."""
-    rest = rows.without(unit)
-    of = membership(rows.ids(unit))
-    if len(of.codes) != _common_length(rest.kinds):
-        raise InputError(f"column {unit!r} has not one id for each record.")
-    if of.units * most > RECORD_LIMIT:
-        raise InputError(
-            f"most is {most}, for which {of.units:,} units need more room than there "
-            "can be. Choose a smaller one."
-        )
-    return Grouped(rest, of, most)
-
-
-def _common_length(kinds: Any) -> int:
-    found = jax.tree_util.tree_leaves_with_path(kinds)
-    lengths = {named(path): kind.shape[0] for path, kind in found}
-    if not lengths:
-        raise InputError("records hold no array. Give at least one array or column.")
-    if len(set(lengths.values())) > 1:
-        listed = ", ".join(f"{name}: {length}" for name, length in lengths.items())
-        raise InputError(
-            f"records have unequal leading axes ({listed}); each array must have one "
-            "entry for each record."
-        )
-    count = next(iter(lengths.values()))
-    if not 1 <= count <= RECORD_LIMIT:
-        raise InputError(
-            f"there are {count} records; the number must be from 1 to {RECORD_LIMIT}."
-        )
-    return count
