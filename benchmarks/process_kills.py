@@ -92,7 +92,7 @@ def make(folder: Path) -> None:
     pq.write_table(table, folder / "records/all.parquet", row_group_size=900)
     (folder / "model.py").write_text(MODEL)
     with Ledger.open(str(folder / "ledger.db")) as ledger:
-        ledger.register("people", epsilon=1e6, delta=1e-3, records=2001)
+        ledger.register("people", epsilon=100, delta=1e-3, records=2001)
 
 
 def timed(
@@ -100,8 +100,8 @@ def timed(
 ) -> dict[str, Any]:
     """Run or resume a job on some processes, and kill one of them after a time."""
     job = [
-        *("model.py:model", "--data", "records", "--epsilon", "50", "--delta", "1e-6"),
-        *("--method", "barker", "--clip", "0.05", "--scale", "0.1", "--steps", "400"),
+        *("model.py:model", "--data", "records", "--epsilon", "20", "--delta", "1e-6"),
+        *("--method", "barker", "--clip", "0.002", "--scale", "0.1", "--steps", "400"),
         *("--ledger", "ledger.db", "--data-set", "people"),
     ]
     if (folder / out / "run.json").exists():

@@ -40,6 +40,12 @@ MODELS: dict[str, Model] = {
         lambda theta: -0.5 * (theta["slope"] ** 2 + theta["constant"] ** 2),
         {"slope": 0.0, "constant": 0.0},
     ),
+    "slope": models.logistic_regression(
+        1,
+        norm=4.0,
+        intercept=False,
+        before=Preparation({"x": Stack(["a"]), "y": Copy("y")}),
+    ),
     "logistic": models.logistic_regression(2, norm=4.0, before=COLUMNS),
     "linear": models.linear_regression(2, norm=4.0, bounds=(0, 1), before=COLUMNS),
     "poisson": models.poisson_regression(2, norm=4.0, most=9, before=COLUMNS),

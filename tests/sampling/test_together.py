@@ -35,8 +35,8 @@ def digests(folder: Path, number: int, runs: list[str], devices: int = 1) -> lis
 
 
 def test_two_processes_draw_what_one_draws(folder: Path) -> None:
-    """A default run with products of matrices, in parts of 211 and 390 records."""
-    runs = ["logistic:default:float32", "elementwise:batch:float64:2"]
+    """A default run, and products of matrices; 211 and 390 records."""
+    runs = ["slope:default:float32", "logistic:barker:float32:2"]
     alone = [parts.digest_of(folder, run) for run in runs]
     assert digests(folder, 2, runs) == alone
 
@@ -49,7 +49,8 @@ def test_processes_and_devices_draw_what_one_draws(
     """With four processes, one of them has no record."""
     runs = [f"{model}:default:float32" for model in parts.MODELS]
     runs += [f"{model}:barker:float64:2" for model in parts.MODELS]
-    runs += ["logistic:batch:float32", "linear:statistics:float64"]
+    runs += ["logistic:batch:float32", "elementwise:batch:float64:2"]
+    runs += ["linear:statistics:float64"]
     alone = [parts.digest_of(folder, run) for run in runs]
     assert digests(folder, number, runs, devices) == alone
 

@@ -37,8 +37,8 @@ examples:
         --out run --dry-run
 
   Choose the method and its settings:
-    dpmcmc sample model.py:model --data people.csv --columns age,ill \\
-        --bounds age=0:120 --epsilon 1 --delta 1e-6 \\
+    dpmcmc sample model.py:model --data people.csv --schema schema.yaml \\
+        --epsilon 1 --delta 1e-6 \\
         --method barker --clip 0.01 --scale 0.1 --out run
 
   On a cluster, in as many processes as Slurm starts:

@@ -17,18 +17,15 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from dpmcmc import processes
 from dpmcmc.errors import InputError
+from dpmcmc.model.schema import Schema
 from dpmcmc.private.context import boundary_arithmetic
-from dpmcmc.private.ratios import BLOCK
-from dpmcmc.private.sealing import checked_unit, grouped, number_of, sizes_of_parts
-from dpmcmc.private.sources import Source, part_of, source_of
+from dpmcmc.private.padded import Padded
+from dpmcmc.private.sealing import layout_of, part_of
+from dpmcmc.private.sources import Source, common_length, schema_of, source_of
 from dpmcmc.private.tables import Kind, narrow, saturate
-from dpmcmc.private.units import Grouped
+from dpmcmc.private.units import Grouped, grouped
 
 __all__ = ["Opened", "Records", "open_on_host", "open_records", "presence"]
-
-_FEWEST = 8
-"""Entries that a device has at least, of records in parts: one alone is compiled to
-other code than many."""
 
 
 class Opened(NamedTuple):
@@ -53,6 +50,9 @@ class Records:
         `dpmcmc.files.DataFile`, whose values are read when they are first needed. A
         record with a missing value (a null or NaN in a column of a table, a masked
         cell of an array) contributes nothing to any decision.
+    schema
+        What is known of a table: the columns to read, as numbers, integers, texts with
+        levels or dates, and their bounds. A data file has its own.
     unit
         The column with the ids of units, such as persons, each of which is protected
         with all its records; unless given, each record by itself. Ids are numbers or
@@ -60,17 +60,20 @@ class Records:
         they are counted here.
     most
         How many records of a unit count: of those without a missing value the first,
-        in the order of the table. It is public; how many a unit has is not.
+        in the order of the table. How many a unit has is not public.
+    size
+        A public number to protect how many records, or units, there are: adding and
+        removing one is then protected as substituting it is. If there are more, the
+        first count. All three may stand in the schema instead.
     in_parts
         Whether the records are spread over all processes that `jax.distributed` has
         joined. Each gives its own part, which may be empty; or all give the same
-        Parquet `dpmcmc.files.DataFile`, of which each reads its own row groups. What
-        is drawn does not depend on the number of processes and devices, bit for bit.
+        Parquet `dpmcmc.files.DataFile`, of which each reads its own row groups.
 
     Attributes
     ----------
-    unit, most
-        As given; None and 1 without units.
+    schema, unit, most
+        As given; without units, None and 1.
     sizes
         How many records each process has, if they are in parts; None otherwise.
 
@@ -81,38 +84,39 @@ class Records:
         hold numbers. Only shapes and types are looked at, and the number of ids.
     """
 
-    __slots__ = ("__weakref__", "_count", "_kinds", "most", "sizes", "unit")
+    __slots__ = ("__weakref__", "_count", "_kinds", "most", "schema", "sizes", "unit")
 
     def __init__(
         self,
         data: Any,
         *,
+        schema: Schema | None = None,
         unit: str | None = None,
         most: int | None = None,
+        size: int | None = None,
         in_parts: bool = False,
     ) -> None:
-        self.unit, self.most = checked_unit(unit, most, in_parts)
+        given = Schema(unit=unit, most=most, size=size)
+        self.schema: Schema = schema_of(data, schema).joined(given)
+        self.unit, self.most = self.schema.unit, self.schema.most or 1
         self.sizes: tuple[int, ...] | None = None
-        whole = None
         with boundary_arithmetic():
-            rows = source_of(data)
+            rows = source_of(data, self.schema)
             if in_parts:
-                rows, whole = part_of(rows)
-            sealed: Source | Grouped = rows
+                rows, self.sizes = part_of(rows, self.schema)
+            entries: Source | Grouped = rows
             if self.unit is not None:
-                sealed = grouped(rows, self.unit, self.most)
+                entries = grouped(rows, self.unit, self.most)
+            count = common_length(entries.kinds, least=int(not in_parts))
+            size = self.schema.size
+            sealed = entries if size is None else Padded(entries, size)
             self._kinds = sealed.kinds
-            if in_parts:
-                self.sizes = sizes_of_parts(self._kinds, whole)
-        self._count: int = number_of(self._kinds, self.sizes)
+        self._count: int = sum(self.sizes) if self.sizes else size or count
         _SEALED[self] = sealed
 
     @classmethod
     def from_parquet(cls, path: Any, columns: Any = None, **declared: Any) -> "Records":
-        """Records of a Parquet file or folder, in parts.
-
-        Arguments are those of `dpmcmc.files.DataFile`; all processes give the same.
-        """
+        """Records of a Parquet file or folder, in parts; see `dpmcmc.files.DataFile`."""
         from dpmcmc.files.data_file import DataFile  # noqa: PLC0415 - a room above
 
         return cls(DataFile(path, columns, **declared), in_parts=True)
@@ -137,7 +141,9 @@ class Records:
         raise TypeError("records are sealed: they cannot be copied, pickled or saved")
 
 
-_SEALED: WeakKeyDictionary[Records, Source | Grouped] = WeakKeyDictionary()
+Sealed = Source | Grouped | Padded
+
+_SEALED: WeakKeyDictionary[Records, Sealed] = WeakKeyDictionary()
 _READ: WeakKeyDictionary[Records, Opened] = WeakKeyDictionary()
 _PLACED: WeakKeyDictionary[Records, tuple[Any, Opened]] = WeakKeyDictionary()
 
@@ -156,20 +162,16 @@ def open_records(
     public numbers: of record i at entry i, or at entry i of its process's stretch if
     records are in parts. Entries beyond a process's records are not present.
     """
-    sizes = records.sizes or (len(records),)
-    own = len(devices) // len(sizes)  # devices of each process
-    most = -(-max(sizes) // own)
-    block = min(BLOCK, most if records.sizes is None else max(_FEWEST, most))
+    block, padded = layout_of(records.sizes, len(records), len(devices))
     asked, placed = (dtype, tuple(devices)), _PLACED.get(records)
     if placed is not None and placed[0] == asked:
         return placed[1], block
-    padded = -(-most // block) * block * own
     mesh = Mesh(np.asarray(devices), ("records",))
     sharding = NamedSharding(mesh, PartitionSpec("records"))
 
     def place(leaf: np.ndarray) -> jax.Array:
         room = [(0, padded - len(leaf)), *[(0, 0)] * (leaf.ndim - 1)]
-        whole = (padded * len(sizes), *leaf.shape[1:])
+        whole = (padded * len(records.sizes or [0]), *leaf.shape[1:])
         filled = np.pad(leaf, room)
         return jax.make_array_from_process_local_data(sharding, filled, whole)
 
@@ -222,10 +224,7 @@ def _read_together(records: Records) -> Opened:
 
 
 def _read(records: Records) -> Opened:
-    """Read what was sealed, in the shapes and dtypes that were sealed.
-
-    A file is read once, units are arranged once; no error tells of a value.
-    """
+    """Read what was sealed, in its shapes and dtypes; no error tells of a value."""
     if records in _READ:
         return _READ[records]
     sealed, kinds = _SEALED[records], records._kinds
@@ -244,6 +243,6 @@ def _read(records: Records) -> Opened:
 
 
 _CHANGED = (
-    "the records have changed since they were sealed: their number, shapes or dtypes "
-    "are no longer what they were. Seal them again, and leave them as they are."
+    "the records have changed since they were sealed: in number, shapes or dtypes. "
+    "Seal them again, and leave them as they are."
 )

@@ -9,14 +9,15 @@ job that was interrupted can go on from its folder alone.
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import MISSING, asdict, dataclass, field, fields, replace
+from dataclasses import MISSING, asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from dpmcmc.errors import InputError
-from dpmcmc.files import FileError, RunFolder
+from dpmcmc.files import FileError, RunFolder, read_schema
 from dpmcmc.ledger import Ledger
 from dpmcmc.ledger.texts import analyst_or_user
+from dpmcmc.model.schema import as_schema
 from dpmcmc.proposals import Adaptive, RandomWalk
 from dpmcmc.sampling.plan import Method
 from dpmcmc.sampling.sample import METHODS
@@ -50,13 +51,12 @@ class Job:
         The data file; none for a rehearsal of a number of records.
     epsilon, delta, rho, mu
         The budget of the run, as in `sample`.
-    columns, levels, integers, bounds
-        The columns to read; the values that columns of text may have; the columns of
-        integers; public bounds to which columns are clamped. They add to what a
-        study says.
+    columns, schema
+        The columns to read; and what is known of them, as a file or as the plain values
+        of one (`dpmcmc.read_schema`). They add to what a study says.
     unit, most
         The column of ids of units that are protected with all their records, and how
-        many records of a unit count; as in `Records`.
+        many records of a unit count; as in `Records`, and in place of the schema's.
     method
         ``control-variates``, ``sufficient-statistics``, ``barker``,
         ``gaussian-barker`` or ``minibatch-barker``; the default of `sample` unless
@@ -81,9 +81,7 @@ class Job:
     rho: float | None = None
     mu: float | None = None
     columns: tuple[str, ...] | None = None
-    levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    integers: tuple[str, ...] = ()
-    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    schema: str | Mapping[str, Any] | None = None
     unit: str | None = None
     most: int | None = None
     method: str | None = None
@@ -144,14 +142,19 @@ class Job:
 
 
 def settled(job: Job) -> Job:
-    """The same job, in any working folder: with whole paths and an analyst."""
+    """The same job, in any working folder: whole paths, an analyst, and its schema."""
     analyst, ledger = job.analyst, job.ledger
     if ledger is not None:
         analyst = analyst or analyst_or_user(None)
         ledger = ledger if "://" in ledger else _whole(ledger)
     data = job.data if job.data is None or "://" in job.data else _whole(job.data)
-    model = _whole(job.model)
-    return replace(job, model=model, data=data, ledger=ledger, analyst=analyst)
+    model, schema = _whole(job.model), job.schema
+    if schema is not None:
+        read = read_schema(schema) if isinstance(schema, str) else as_schema(schema)
+        schema = read.to_dict()
+    return replace(
+        job, model=model, data=data, schema=schema, ledger=ledger, analyst=analyst
+    )
 
 
 def facts_of(job: Job) -> dict[str, Any]:
@@ -185,15 +188,8 @@ def job_of(folder: RunFolder, **elsewhere: str | None) -> Job:
 
 def job_of_facts(facts: Mapping[str, Any]) -> Job:
     """The job that `facts_of` wrote, as JSON has it."""
-    tuples = {
-        "columns": None if facts["columns"] is None else tuple(facts["columns"]),
-        "integers": tuple(facts["integers"]),
-        **{
-            name: {column: tuple(values) for column, values in facts[name].items()}
-            for name in ("levels", "bounds")
-        },
-    }
-    return Job(**{**facts, **tuples})
+    columns = None if facts["columns"] is None else tuple(facts["columns"])
+    return Job(**{**facts, "columns": columns})
 
 
 @contextmanager

@@ -7,12 +7,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, cast
 
+import yaml
+
 from dpmcmc.errors import InputError, NotUsableError, StoppedError
 from dpmcmc.files import FileError, RunFolder
 from dpmcmc.files.writing import write_safely
 from dpmcmc.ledger import Ledger, Overview
+from dpmcmc.model.schema import as_schema
 from dpmcmc.posterior import Posterior, Statement
-from dpmcmc.report import Budget, BudgetEntry, filing, to_yaml, write_report
+from dpmcmc.report import Budget, BudgetEntry, filing, write_report
 from dpmcmc.workflow.checkpoints import Ask, checkpoint_for
 from dpmcmc.workflow.following import announced, drawn
 from dpmcmc.workflow.interrupted import interrupted
@@ -63,7 +66,11 @@ def run(job: Job, out: str | Path, *, ask: Ask, progress: bool = True) -> Outcom
     is_new = not Path(out).exists()
     with announced() as others, open_ledger(settled(job)) as (whole, ledger):
         study, digest = study_of(whole)
-        facts = {"job": facts_of(whole), "model": digest}
+        facts = {
+            "job": facts_of(whole),
+            "model": digest,
+            "schema": study.declared.to_dict(),
+        }
         with RunFolder.create(out, facts) as folder:
             try:
                 others.make(whole, digest)
@@ -159,7 +166,7 @@ def write_filing(out: str | Path, place: str | Path, *, title: str = "") -> Path
         name=title or job.dataset,
         intended_use=job.purpose,
     )
-    text = to_yaml(values)
+    text = yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
     if path.suffix == ".json":
         text = json.dumps(values, indent=2, ensure_ascii=False) + "\n"
     write_safely(path, text.encode())
@@ -213,6 +220,7 @@ def _report(
         folder.path / "report.html",
         title=title or job.purpose,
         asked={name: text for name, text in asked.items() if text},
+        schema=as_schema(folder.facts.get("schema")),
         budget=None
         if standing is None
         else budget_of(standing, folder.facts.get("run", "")),
