@@ -61,7 +61,7 @@ def test_a_missing_file(tmp_path: Path, suffix: str) -> None:
 def test_a_folder(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"people{suffix}"
     path.mkdir()
-    assert refusal(path) == f"{path} is a folder. Give one file."
+    assert refusal(path) == f"{path} holds no Parquet file. Give a folder that does."
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")

@@ -110,7 +110,11 @@ def given_options(chosen: argparse.Namespace) -> dict[str, Any]:
 
 def option(name: str) -> str:
     """What a field of `Job` is called at the command line."""
-    names = {"model": "FILE:NAME", "dataset": "--data-set"}
+    names = {
+        "model": "FILE:NAME",
+        "dataset": "--data-set",
+        "in_parts": "--distributed",
+    }
     return names.get(name, f"--{name}")
 
 

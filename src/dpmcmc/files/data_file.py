@@ -9,6 +9,7 @@ never from a value.
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from difflib import SequenceMatcher
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,15 +18,21 @@ from typing import Any
 import numpy as np
 
 from dpmcmc.errors import InputError
+from dpmcmc.files.parquet import (
+    SUFFIXES,
+    Stamp,
+    is_folder,
+    open_parquet,
+    stamp_of_folder,
+)
 from dpmcmc.files.problems import FileError, not_readable
 from dpmcmc.files.readings import Reading, reading_of_cells, reading_of_type
 from dpmcmc.files.text_file import TextFile, header_names, open_text
-from dpmcmc.files.typed_file import TypedFile, open_arrow, open_parquet
+from dpmcmc.files.typed_file import TypedFile, open_arrow
 from dpmcmc.model.schema import Schema, as_schema
 
 __all__ = ["DataFile", "header_of"]
 
-_PARQUET = (".parquet", ".pq")
 _ARROW = (".arrow", ".feather", ".ipc")
 _TEXT = {".csv": ",", ".tsv": "\t"}
 
@@ -41,7 +48,8 @@ class DataFile:
     ----------
     path
         A Parquet (``.parquet``, ``.pq``), Arrow (``.arrow``, ``.feather``, ``.ipc``),
-        ``.csv`` or ``.tsv`` file.
+        ``.csv`` or ``.tsv`` file; a folder of Parquet files, or its URI, such as
+        ``s3://bucket/folder``.
     columns
         The names of the columns to read; unless given, those that the schema declares,
         or all. A text file has no types, so its columns must be named or declared: to
@@ -76,7 +84,8 @@ class DataFile:
         *,
         schema: Schema | None = None,
     ) -> None:
-        self.path, declared = Path(path), as_schema(schema)
+        self.path = str(path) if "://" in str(path) else Path(path)
+        declared = as_schema(schema)
         wanted = _names("columns", () if columns is None else columns)
         wanted = wanted or tuple(declared.of_a_record)
         self._file, self._stamp = _open(self.path)
@@ -93,6 +102,25 @@ class DataFile:
 
     def __repr__(self) -> str:
         return f"DataFile({str(self.path)!r}, {len(self):,} records)"
+
+    def part(self, number: int, parts: int) -> "DataFile":
+        """One of several parts, by its number from 0 on: whole row groups of Parquet.
+
+        Every record is in one of the parts. A part may be empty.
+
+        Raises
+        ------
+        FileError
+            If it is not Parquet.
+        """
+        if isinstance(self._file, TextFile) or self._file.part is None:
+            raise FileError(
+                f"{self.path} cannot be read in parts. Write it as Parquet, with a row "
+                "group or more for each process."
+            )
+        own = copy(self)
+        own._file = self._file.part(number, parts)
+        return own
 
     def read_values(self) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """Read the columns, and which records have no missing value.
@@ -164,12 +192,13 @@ def header_of(path: Path) -> list[tuple[str, Any]]:
         return [(name, None) for name in header_names(path, _TEXT[suffix])]
 
 
-def _open(path: Path) -> tuple[TypedFile | TextFile, tuple[int, int]]:
+def _open(path: Path | str) -> tuple[TypedFile | TextFile, Stamp]:
     """The file by its schema, and its stamp from before the schema was read."""
-    suffix, known = path.suffix.lower(), (*_PARQUET, *_ARROW, *_TEXT)
+    known = (*SUFFIXES, *_ARROW, *_TEXT)
+    suffix = SUFFIXES[0] if is_folder(str(path)) else Path(path).suffix.lower()
     if suffix not in known:
         raise FileError(
-            f"{path} ends in {path.suffix!r}; data files end in one of "
+            f"{path} ends in {suffix!r}; data files end in one of "
             f"{', '.join(known)}. Rename it, or write it as Parquet."
         )
     if find_spec("pyarrow") is None:
@@ -180,12 +209,17 @@ def _open(path: Path) -> tuple[TypedFile | TextFile, tuple[int, int]]:
     stamp = _stamp(path)
     with _problems_of(path):
         if suffix in _TEXT:
-            return open_text(path, _TEXT[suffix]), stamp
-        return (open_parquet if suffix in _PARQUET else open_arrow)(path), stamp
+            return open_text(Path(path), _TEXT[suffix]), stamp
+        if suffix in SUFFIXES:
+            return open_parquet(str(path)), stamp
+        return open_arrow(Path(path)), stamp
 
 
 def _readings(
-    path: Path, file: TypedFile | TextFile, names: tuple[str, ...], schema: Schema
+    path: Path | str,
+    file: TypedFile | TextFile,
+    names: tuple[str, ...],
+    schema: Schema,
 ) -> dict[str, Reading]:
     """How each column is read, or an error by its name or type."""
     if not names and isinstance(file, TextFile):
@@ -207,7 +241,7 @@ def _readings(
     return found
 
 
-def _require_one(path: Path, file: TypedFile | TextFile, name: str) -> None:
+def _require_one(path: Path | str, file: TypedFile | TextFile, name: str) -> None:
     """Refuse a name that no column has, or more than one."""
     found = file.names.count(name)
     if found == 1:
@@ -240,8 +274,12 @@ def _names(what: str, given: Iterable[str]) -> tuple[str, ...]:
     return names  # type: ignore[return-value]
 
 
-def _stamp(path: Path) -> tuple[int, int]:
-    """The size of a file, and when it was last written."""
+def _stamp(path: Path | str) -> Stamp:
+    """The size of a file, and when it was last written; of each in a folder."""
+    if is_folder(str(path)):
+        with _problems_of(path):
+            return stamp_of_folder(str(path))
+    path = Path(path)
     try:
         with path.open("rb") as file:
             found = os.fstat(file.fileno())
@@ -253,7 +291,7 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 
 @contextmanager
-def _problems_of(path: Path) -> Iterator[None]:
+def _problems_of(path: Path | str) -> Iterator[None]:
     """Say that the file is damaged, whatever goes wrong, and show none of it.
 
     Arrow raises errors of the system for damage, too.

@@ -89,7 +89,9 @@ class Reading:
         return values, present
 
 
-def reading_of_cells(path: Path, name: str, declared: DeclaredColumn | None) -> Reading:
+def reading_of_cells(
+    path: Path | str, name: str, declared: DeclaredColumn | None
+) -> Reading:
     """How a column of a text file is read: as numbers unless it is declared otherwise.
 
     Raises
@@ -107,7 +109,10 @@ def reading_of_cells(path: Path, name: str, declared: DeclaredColumn | None) -> 
 
 
 def reading_of_type(
-    path: Path, name: str, kind: "pyarrow.DataType", declared: DeclaredColumn | None
+    path: Path | str,
+    name: str,
+    kind: "pyarrow.DataType",
+    declared: DeclaredColumn | None,
 ) -> Reading:
     """How a column of a typed file is read: by its type, or as it is declared.
 

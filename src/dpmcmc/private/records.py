@@ -15,11 +15,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from dpmcmc import processes
 from dpmcmc.errors import InputError
 from dpmcmc.model.schema import Schema
 from dpmcmc.private.context import boundary_arithmetic
 from dpmcmc.private.padded import Padded
-from dpmcmc.private.ratios import BLOCK
+from dpmcmc.private.sealing import layout_of, part_of
 from dpmcmc.private.sources import Source, common_length, schema_of, source_of
 from dpmcmc.private.tables import Kind, narrow, saturate
 from dpmcmc.private.units import Grouped, grouped
@@ -64,11 +65,17 @@ class Records:
         A public number to protect how many records, or units, there are: adding and
         removing one is then protected as substituting it is. If there are more, the
         first count. All three may stand in the schema instead.
+    in_parts
+        Whether the records are spread over all processes that `jax.distributed` has
+        joined. Each gives its own part, which may be empty; or all give the same
+        Parquet `dpmcmc.files.DataFile`, of which each reads its own row groups.
 
     Attributes
     ----------
     schema, unit, most
         As given; without units, None and 1.
+    sizes
+        How many records each process has, if they are in parts; None otherwise.
 
     Raises
     ------
@@ -77,13 +84,7 @@ class Records:
         hold numbers. Only shapes and types are looked at, and the number of ids.
     """
 
-    __slots__ = ("__weakref__", "_count", "_kinds", "most", "schema", "unit")
-
-    _count: int
-    _kinds: Any
-    schema: Schema
-    most: int
-    unit: str | None
+    __slots__ = ("__weakref__", "_count", "_kinds", "most", "schema", "sizes", "unit")
 
     def __init__(
         self,
@@ -93,21 +94,32 @@ class Records:
         unit: str | None = None,
         most: int | None = None,
         size: int | None = None,
+        in_parts: bool = False,
     ) -> None:
         given = Schema(unit=unit, most=most, size=size)
-        self.schema = schema_of(data, schema).joined(given)
+        self.schema: Schema = schema_of(data, schema).joined(given)
         self.unit, self.most = self.schema.unit, self.schema.most or 1
+        self.sizes: tuple[int, ...] | None = None
         with boundary_arithmetic():
             rows = source_of(data, self.schema)
+            if in_parts:
+                rows, self.sizes = part_of(rows, self.schema)
             entries: Source | Grouped = rows
             if self.unit is not None:
                 entries = grouped(rows, self.unit, self.most)
-            common_length(entries.kinds)
+            count = common_length(entries.kinds, least=int(not in_parts))
             size = self.schema.size
             sealed = entries if size is None else Padded(entries, size)
             self._kinds = sealed.kinds
-        self._count = common_length(self._kinds)
+        self._count: int = sum(self.sizes) if self.sizes else size or count
         _SEALED[self] = sealed
+
+    @classmethod
+    def from_parquet(cls, path: Any, columns: Any = None, **declared: Any) -> "Records":
+        """Records of a Parquet file or folder, in parts; see `dpmcmc.files.DataFile`."""
+        from dpmcmc.files.data_file import DataFile  # noqa: PLC0415 - a room above
+
+        return cls(DataFile(path, columns, **declared), in_parts=True)
 
     def __len__(self) -> int:
         return self._count
@@ -146,26 +158,27 @@ def open_records(
 
     Guarantee
     ---------
-    Entry i of every array, and of `presence`, is a function of record i and of public
-    numbers. Entries from N on are not present.
+    Each entry of every array, and of `presence`, is a function of one record and of
+    public numbers: of record i at entry i, or at entry i of its process's stretch if
+    records are in parts. Entries beyond a process's records are not present.
     """
-    count = len(records)
-    block = min(BLOCK, -(-count // len(devices)))
+    block, padded = layout_of(records.sizes, len(records), len(devices))
     asked, placed = (dtype, tuple(devices)), _PLACED.get(records)
     if placed is not None and placed[0] == asked:
         return placed[1], block
-    stride = block * len(devices)
-    padded = -(-count // stride) * stride
     mesh = Mesh(np.asarray(devices), ("records",))
     sharding = NamedSharding(mesh, PartitionSpec("records"))
 
     def place(leaf: np.ndarray) -> jax.Array:
-        room = [(0, padded - count), *[(0, 0)] * (leaf.ndim - 1)]
-        return jax.device_put(np.pad(leaf, room), sharding)
+        room = [(0, padded - len(leaf)), *[(0, 0)] * (leaf.ndim - 1)]
+        whole = (padded * len(records.sizes or [0]), *leaf.shape[1:])
+        filled = np.pad(leaf, room)
+        return jax.make_array_from_process_local_data(sharding, filled, whole)
 
     arrays, present = jax.tree.map(place, open_on_host(records, dtype))
     if present is None:  # a number, as a step is as fast as the memory that it reads
-        present = jax.device_put(np.int64(count), NamedSharding(mesh, PartitionSpec()))
+        number = np.int64(len(records))
+        present = jax.device_put(number, NamedSharding(mesh, PartitionSpec()))
     _PLACED[records] = asked, Opened(arrays, present)
     return _PLACED[records][1], block
 
@@ -184,27 +197,34 @@ def presence(opened: Opened) -> jax.Array:
 def open_on_host(records: Records, dtype: Any) -> Opened:
     """Open records as host arrays, in the chain's precision, inside the boundary alone.
 
-    A record with a missing value is not present.
+    A record with a missing value is not present. Of records in parts, those of this
+    process are opened, and ``present`` is an array.
 
     Guarantee
     ---------
     Entry i of every array, and of ``present``, is a function of record i and of
     public numbers. Whether ``present`` is None depends on the types alone. Whether an
-    error is raised does not depend on the values.
+    error is raised, on this process or another, does not depend on the values.
     """
-    arrays, present = _read(records)
+    read = _read if records.sizes is None else _read_together
+    arrays, present = read(records)
     narrowed = jax.tree.map(
         lambda leaf: saturate(leaf, narrow(leaf.dtype, dtype)), arrays
     )
     return Opened(narrowed, present)
 
 
-def _read(records: Records) -> Opened:
-    """Read what was sealed, in the shapes and dtypes that were sealed.
+def _read_together(records: Records) -> Opened:
+    """Read this process's part, if every process can read its own."""
+    with processes.on_all("a part of the records could not be read"):
+        arrays, present = _read(records)
+    if present is None:
+        present = np.ones(len(jax.tree.leaves(arrays)[0]), bool)
+    return Opened(arrays, present)
 
-    A file is read once, units are arranged once, and the result is kept. No error
-    tells of a value.
-    """
+
+def _read(records: Records) -> Opened:
+    """Read what was sealed, in its shapes and dtypes; no error tells of a value."""
     if records in _READ:
         return _READ[records]
     sealed, kinds = _SEALED[records], records._kinds
@@ -217,7 +237,7 @@ def _read(records: Records) -> Opened:
         raise InputError(_CHANGED) from None
     if jax.tree.flatten(found) != jax.tree.flatten(kinds):
         raise InputError(_CHANGED)
-    if sealed.is_kept:
+    if sealed.is_kept and records.sizes is None:  # parts are on devices, once
         _READ[records] = opened
     return opened
 

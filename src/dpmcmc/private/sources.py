@@ -165,8 +165,8 @@ def _named(path: Any) -> str:
     return f"records{jax.tree_util.keystr(path)}"
 
 
-def common_length(kinds: Any) -> int:
-    """How many records there are, if all parts have as many."""
+def common_length(kinds: Any, least: int = 1) -> int:
+    """How many records there are, if all columns have as many."""
     found = jax.tree_util.tree_leaves_with_path(kinds)
     lengths = {_named(path): kind.shape[0] for path, kind in found}
     if not lengths:
@@ -178,7 +178,7 @@ def common_length(kinds: Any) -> int:
             "entry for each record."
         )
     count = next(iter(lengths.values()))
-    if not 1 <= count <= RECORD_LIMIT:
+    if not least <= count <= RECORD_LIMIT:
         raise InputError(
             f"there are {count} records; the number must be from 1 to {RECORD_LIMIT}."
         )

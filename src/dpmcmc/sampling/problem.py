@@ -14,7 +14,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from dpmcmc import processes
 from dpmcmc.errors import InputError
+from dpmcmc.model.fixed_order import fixed_model
 from dpmcmc.model.model import Model, check_model, names_of
 from dpmcmc.model.schema import Schema
 from dpmcmc.model.tracing import is_double, shapes_of, show_shapes
@@ -66,6 +68,17 @@ class Problem:
     def size(self) -> int:
         """How many records there are, or units if they are grouped: N."""
         return len(self.records)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether several processes sample it together."""
+        return self.records.sizes is not None and processes.together() > 1
+
+    @property
+    def own_device(self) -> jax.Device:
+        """A device of this process."""
+        own = processes.own()
+        return next(one for one in self.devices if one.process_index == own)
 
     @property
     def coordinates(self) -> int:
@@ -156,7 +169,10 @@ def make_problem(
     preparation = stated.preparation
     words = () if preparation is None else preparation.describe()
     words = sealed.schema.describe() + words
-    return Problem(made, sealed, initial, dtype, _devices(devices), from_prior, words)
+    if sealed.sizes is not None:
+        made = fixed_model(made)
+    chosen = _devices(devices, sealed)
+    return Problem(made, sealed, initial, dtype, chosen, from_prior, words)
 
 
 _DECLARED: WeakKeyDictionary[Model, tuple[Schema, Model]] = WeakKeyDictionary()
@@ -321,8 +337,18 @@ def _check_prior(model: Model, initial: Any) -> None:
         )
 
 
-def _devices(devices: Sequence[jax.Device] | None) -> tuple[jax.Device, ...]:
-    chosen = jax.local_devices() if devices is None else devices
+def _devices(
+    devices: Sequence[jax.Device] | None, records: Records
+) -> tuple[jax.Device, ...]:
+    is_shared = records.sizes is not None and processes.together() > 1
+    if is_shared and devices is not None:
+        raise InputError(
+            "devices are given, but the records are in parts of several processes, "
+            "which are on all their devices. Leave devices out."
+        )
+    chosen: Any = jax.local_devices() if devices is None else devices
+    if is_shared:
+        chosen = sorted(jax.devices(), key=lambda one: (one.process_index, one.id))
     are_devices = isinstance(chosen, Sequence) and all(
         isinstance(device, jax.Device) for device in chosen
     )

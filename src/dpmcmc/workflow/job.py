@@ -22,7 +22,7 @@ from dpmcmc.proposals import Adaptive, RandomWalk
 from dpmcmc.sampling.plan import Method
 from dpmcmc.sampling.sample import METHODS
 
-__all__ = ["Job", "facts_of", "job_of", "open_ledger", "settled"]
+__all__ = ["Job", "facts_of", "job_of", "job_of_facts", "open_ledger", "settled"]
 
 _METHODS: dict[str, Any] = {
     re.sub(r"(?<=.)(?=[A-Z])", "-", kind.__name__).lower(): kind for kind in METHODS
@@ -65,6 +65,9 @@ class Job:
         Settings of the method. ``scale`` is that of an adaptive random walk.
     steps, chains, warmup, start, precision
         As in `sample`; ``start`` is ``prior`` or nothing.
+    in_parts
+        Whether the data, which is Parquet, is read in parts by all processes that run
+        together; as in `Records`.
     ledger, dataset, analyst, purpose, only
         The ledger that is charged, if there is one, and in whose name; as in
         `Ledger.reserve`. A ledger with one data set needs no ``dataset``; the analyst
@@ -91,6 +94,7 @@ class Job:
     warmup: int | None = None
     start: str | None = None
     precision: str | None = None
+    in_parts: bool = False
     ledger: str | None = None
     dataset: str = ""
     analyst: str = ""
@@ -143,7 +147,7 @@ def settled(job: Job) -> Job:
     if ledger is not None:
         analyst = analyst or analyst_or_user(None)
         ledger = ledger if "://" in ledger else _whole(ledger)
-    data = None if job.data is None else _whole(job.data)
+    data = job.data if job.data is None or "://" in job.data else _whole(job.data)
     model, schema = _whole(job.model), job.schema
     if schema is not None:
         read = read_schema(schema) if isinstance(schema, str) else as_schema(schema)
@@ -179,8 +183,13 @@ def job_of(folder: RunFolder, **elsewhere: str | None) -> Job:
             f"{folder.path} was begun without a ledger, and goes on without one. Leave "
             "the ledger out, or begin another run."
         )
-    columns = None if kept["columns"] is None else tuple(kept["columns"])
-    return Job(**{**kept, "columns": columns, **now})
+    return job_of_facts({**kept, **now})
+
+
+def job_of_facts(facts: Mapping[str, Any]) -> Job:
+    """The job that `facts_of` wrote, as JSON has it."""
+    columns = None if facts["columns"] is None else tuple(facts["columns"])
+    return Job(**{**facts, "columns": columns})
 
 
 @contextmanager

@@ -16,8 +16,8 @@ from dpmcmc.ledger import Ledger, Overview
 from dpmcmc.model.schema import as_schema
 from dpmcmc.posterior import Posterior, Statement
 from dpmcmc.report import Budget, BudgetEntry, filing, write_report
-from dpmcmc.sampling.sample import sample
 from dpmcmc.workflow.checkpoints import Ask, checkpoint_for
+from dpmcmc.workflow.following import announced, drawn
 from dpmcmc.workflow.interrupted import interrupted
 from dpmcmc.workflow.job import Job, facts_of, job_of, open_ledger, settled
 from dpmcmc.workflow.study import Study, study_of
@@ -64,7 +64,7 @@ def run(job: Job, out: str | Path, *, ask: Ask, progress: bool = True) -> Outcom
         in the folder, from which `resume` goes on.
     """
     is_new = not Path(out).exists()
-    with open_ledger(settled(job)) as (whole, ledger):
+    with announced() as others, open_ledger(settled(job)) as (whole, ledger):
         study, digest = study_of(whole)
         facts = {
             "job": facts_of(whole),
@@ -73,6 +73,7 @@ def run(job: Job, out: str | Path, *, ask: Ask, progress: bool = True) -> Outcom
         }
         with RunFolder.create(out, facts) as folder:
             try:
+                others.make(whole, digest)
                 return _go(whole, study, folder, ledger, ask, progress)
             except BaseException:
                 if "reserved" not in folder.facts:  # nothing was spent
@@ -111,7 +112,7 @@ def resume(
     InputError, NotUsableError, StoppedError
         As in `run`.
     """
-    with RunFolder.open(out, write=True) as folder:
+    with announced() as others, RunFolder.open(out, write=True) as folder:
         moved = {"model": model, "data": data, "ledger": ledger, "analyst": analyst}
         job = settled(job_of(folder, **moved))
         study, digest = study_of(job)
@@ -121,6 +122,7 @@ def resume(
                 "old file back, or begin another run."
             )
         with open_ledger(job) as (job, opened):
+            others.make(job, digest)
             return _go(job, study, folder, opened, ask, progress)
 
 
@@ -179,21 +181,9 @@ def _go(
     ask: Ask,
     progress: bool,
 ) -> Outcome:
-    if job.data is None:
-        raise InputError("the job names no data file. Give one.")
     checkpoint = checkpoint_for(job, folder, ledger, ask)
     try:
-        posterior = sample(
-            study.prepared_model(),
-            study.records(job.data),
-            epsilon=job.epsilon,
-            delta=job.delta,
-            rho=job.rho,
-            mu=job.mu,
-            checkpoint=checkpoint,
-            progress=progress,
-            **job.settings(),
-        )
+        posterior = drawn(job, study, checkpoint, progress)
         folder.save_posterior(posterior)
     except NotUsableError as stopped:
         folder.save_statement(cast(Statement, stopped.statement))
