@@ -116,7 +116,7 @@ class Records:
 
     @classmethod
     def from_parquet(cls, path: Any, columns: Any = None, **declared: Any) -> "Records":
-        """Records of a Parquet file or folder, in parts; see `dpmcmc.files.DataFile`."""
+        """Records of a Parquet `dpmcmc.files.DataFile`, or of a folder, in parts."""
         from dpmcmc.files.data_file import DataFile  # noqa: PLC0415 - a room above
 
         return cls(DataFile(path, columns, **declared), in_parts=True)
