@@ -161,7 +161,8 @@ def look(folder: Path, out: str, found: dict[str, Any]) -> list[str]:
     run = RunFolder.open(folder / out)
     with Ledger.open(str(folder / "ledger.db"), create=False) as ledger:
         name = run.facts.get("run", "")
-        charged = set(ledger.charges(name)) if name else set()
+        charges = ledger.charges(name) if name else []
+        charged = {part for part, _ in charges}
     parts = {part for part in run.parts() if not part.startswith("charged-")}
     for part in run.parts():
         run.read(part)  # raises if it is damaged

@@ -25,8 +25,8 @@ def digests(folder: Path, number: int, runs: list[str], devices: int = 1) -> lis
     """What processes that run together found: they found the same."""
     together = parts.started("parts.py", folder, number, *runs, devices=devices)
     found = []
-    for one in together:
-        out, err = one.communicate(timeout=600)
+    ended = [one.communicate(timeout=600) for one in together]
+    for one, (out, err) in zip(together, ended, strict=True):
         assert one.returncode == 0, err[-3000:]
         lines = out.splitlines()
         found.append([line[7:] for line in lines if line.startswith("digest ")])

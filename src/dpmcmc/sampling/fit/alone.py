@@ -30,7 +30,7 @@ def quadratic_alone(
     covariance = frame @ np.linalg.inv(total) @ frame.T
     top = problem.unravel(fitted.point + frame @ v, np.float64)
     public = replace(
-        problem, records=PUBLIC, dtype="float64", devices=problem.devices[:1]
+        problem, records=PUBLIC, dtype="float64", devices=(problem.own_device,)
     )
     influence = QuadraticAlone(fitted.point, fitted.inverse, gradient, precision)
     return ChainSetup(
