@@ -52,7 +52,7 @@ def tasks_of(
                 continue
             most = experiment.slow.get(method, experiment.repeats)
             most = most if repeats is None else min(most, repeats)
-            chunk = max(1, min(_CHUNK, most // 5))
+            chunk = max(1, min(_CHUNK, most // 20))
             starts = range(0, most, chunk)
             cells += [
                 (

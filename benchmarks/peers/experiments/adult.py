@@ -157,8 +157,8 @@ def _cells(problem: Problem) -> dict[str, np.ndarray]:
     return {"cell": problem.about["cell"], "y": problem.target.records["y"]}
 
 
-_FIT = dpvi.Settings(clip=11.0, scale=550.0, speed=(2 * 57) ** 0.5, samples=2)
-_SMALL = dpvi.Settings(clip=2.0, samples=2)
+_FIT = dpvi.Settings(clip=11.0, scale=550.0, speed=(2 * 57) ** 0.5, samples=1)
+_SMALL = dpvi.Settings(clip=2.0, samples=2, steps=2000, rate=0.05)
 
 ALL_COLUMNS = Experiment(
     number=2,
