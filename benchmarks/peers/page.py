@@ -9,11 +9,14 @@ import numpy as np
 
 from benchmarks.peers.catalogue import EXPERIMENTS
 from benchmarks.peers.experiments.base import Experiment, Run, ended
+from benchmarks.peers.prices import price_table
 
 __all__ = ["tables", "write_page"]
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = DOCS / "peers.md"
+NOT_PRIVATE = ("not private", "without privacy")
+"""How names of methods end that are no private peers."""
 
 
 def tables(runs: list[Run]) -> Iterator[str]:
@@ -86,7 +89,7 @@ def _number(value: float) -> str:
 
 
 def write_page(runs: list[Run]) -> None:
-    """Put tables and pictures between their marks on the page."""
+    """Put tables, prices and pictures between their marks on the page."""
     parts = []
     for experiment in EXPERIMENTS.values():
         those = [run for run in runs if run["row"] == experiment.name]
@@ -95,12 +98,73 @@ def write_page(runs: list[Run]) -> None:
         picture = f"peers-{experiment.name}.png"
         draw(experiment, those, DOCS / "_static" / picture)
         parts += [*tables(those), f"![{experiment.title}](_static/{picture})", ""]
+    _write("experiments", "\n".join(parts))
+    _write("prices", "\n".join([*price_table(), ""]))
+    _write("findings", "\n".join([*short(runs), ""]))
+
+
+def _write(name: str, text: str) -> None:
     page = PAGE.read_text("utf-8")
-    first, last = "<!-- experiments -->\n", "<!-- end of experiments -->"
+    first, last = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
     before, _, rest = page.partition(first)
     _, _, after = rest.partition(last)
-    text = "\n".join(parts)
     PAGE.write_text(f"{before}{first}\n{text}\n{last}{after}", "utf-8")
+
+
+def short(runs: list[Run]) -> Iterator[str]:
+    """Lines of the table of all experiments: the best here, and the best of others."""
+    yield "| experiment | ε | one call | best of dpmcmc | best private peer | published |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for experiment in EXPERIMENTS.values():
+        for epsilon in experiment.epsilons:
+            cells = {
+                method: [
+                    run
+                    for run in runs
+                    if (run["row"], run["method"], run["epsilon"])
+                    == (experiment.name, method, epsilon)
+                ]
+                for method in experiment.methods
+            }
+            if not any(cells.values()):
+                continue
+            ours = [name for name in cells if name.startswith("dpmcmc")]
+            peers = [n for n in cells if n not in ours and not n.endswith(NOT_PRIVATE)]
+            said = [
+                f"{values[epsilon]} ({name})"
+                for name, values in experiment.published.items()
+                if epsilon in values and not name.endswith(NOT_PRIVATE)
+            ]
+            yield (
+                f"| {experiment.number}. {experiment.name}: {experiment.score} | "
+                f"{epsilon:g} | {_one_call(experiment, cells[ours[0]])} | "
+                f"{_best(experiment, cells, ours)} | {_best(experiment, cells, peers)} "
+                f"| {'; '.join(said)} |"
+            )
+
+
+def _one_call(experiment: Experiment, cell: list[Run]) -> str:
+    good = _good(cell)
+    lost = f"{len(cell) - len(good)} of {len(cell)} refused"
+    if not good:
+        return lost if cell else ""
+    score = _number(experiment.summary(good)[0])
+    return score if len(good) == len(cell) else f"{score}; {lost}"
+
+
+def _best(experiment: Experiment, cells: dict[str, list[Run]], names: list[str]) -> str:
+    """The lowest score of methods of which at least half of the runs ended."""
+    scores = {
+        name: experiment.summary(_good(cells[name]))[0]
+        for name in names
+        if 2 * len(_good(cells[name])) >= max(1, len(cells[name]))
+    }
+    if not scores:
+        return "–"
+    best = min(scores, key=lambda name: scores[name])
+    width = ended(_good(cells[best]), "width")
+    wide = f", width {_number(float(np.median(width)))}" if width else ""
+    return f"{_number(scores[best])} ({best.removeprefix('dpmcmc, ')}{wide})"
 
 
 def draw(experiment: Experiment, runs: list[Run], path: Path) -> None:

@@ -106,9 +106,9 @@ def symmetric_divergence(
 ) -> float:
     """KL(p, q) + KL(q, p) of draws in two dimensions to weights of the cells of a grid.
 
-    Half a draw is added to every cell, so that none is empty.
+    One draw is shared out over the cells by their weights, so that none is empty.
     """
     counts, _, _ = np.histogram2d(draws[:, 0], draws[:, 1], bins=edges)
-    found = (counts + 0.5) / (counts.sum() + 0.5 * counts.size)
-    exact = np.maximum(weights, 1e-12) / np.maximum(weights, 1e-12).sum()
+    exact = np.maximum(weights, 1e-9) / np.maximum(weights, 1e-9).sum()
+    found = (counts + exact) / (counts.sum() + 1)
     return float(np.sum((found - exact) * np.log(found / exact)))

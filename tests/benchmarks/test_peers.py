@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks.peers import (
+    dp_fast_mh,
     dp_hmc,
     dp_sgld,
     dp_sgnht,
@@ -19,15 +20,21 @@ from benchmarks.peers import (
     one_posterior_sample,
     penalty,
 )
+from benchmarks.peers.bardenet import BernsteinTest
+from benchmarks.peers.korattikara import SequentialTest
 from benchmarks.peers.scores import (
     LEVELS,
     calibration_error,
     coverage_error,
     discrepancy,
     reference_frequencies,
+    symmetric_divergence,
 )
+from benchmarks.peers.seita import BarkerBatchTest
 from benchmarks.peers.target import Budget, Density, Refused, Target, batch_of
-from dpmcmc.accounting import certify_epsilon
+from benchmarks.peers.walks import Test, Walk, walk
+from dpmcmc.accounting import GaussianBatchSum, certify_delta, certify_epsilon
+from dpmcmc.accounting.curves import GaussianCurve
 
 RICH = Budget(1e4, 1e-5)
 """So large that noise is nothing; μ is about 130."""
@@ -92,8 +99,6 @@ def test_the_noise_of_a_fit_is_what_the_budget_asks_for(target: Target) -> None:
     found = dpvi.fit(target, Budget(1.0, 1e-5), given, 0)
     # 50 releases of sums over all records are one with noise smaller by √50.
     mu = 2 * given.clip / found.noise[0] * 50**0.5
-    from dpmcmc.accounting.curves import GaussianCurve
-
     assert abs(mu / GaussianCurve.within(1.0, 1e-5).mu - 1) < 1e-3
     assert found.places.shape == (50, 2)
 
@@ -221,3 +226,46 @@ def test_scores_of_known_draws() -> None:
     one, two = generator.normal(size=(2, 800, 3))
     assert discrepancy(one, two, generator) < 0.06
     assert discrepancy(one, two + 2, generator) > 0.4
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        dp_fast_mh.NoisyPoissonTest(0.5, 40.0, 0.3),
+        SequentialTest(batch=20, tolerance=0.02),
+        BernsteinTest(range=1.0, first=20),
+        BarkerBatchTest(batch=16),
+    ],
+    ids=["DP-Fast-MH", "Korattikara", "Bardenet", "Seita"],
+)
+def test_subsampled_walks_find_the_posterior(test: Test, target: Target) -> None:
+    of = Walk(
+        lambda theta, x: -((x - theta[0]) ** 2) / 2,
+        lambda theta: -(theta[0] ** 2) / 200,
+        np.array([0.5]),
+        0.15,
+    )
+    made, read = walk(of, target.records["x"], test, 3000, 0)
+    is_right(made, mean=0.06, ratio=0.3)
+    assert read > 0
+
+
+def test_a_poisson_batch_costs_about_what_a_fixed_one_costs() -> None:
+    """A little more, for the records that are drawn twice."""
+    mu, rate = 0.5, 0.02
+    poisson = certify_delta({dp_fast_mh.PoissonBatchSum(mu, rate): 100}, 0.2).delta
+    fixed = certify_delta({GaussianBatchSum(2 / mu, 20, 1000): 100}, 0.2).delta
+    assert 0.9 * fixed < poisson < 3 * fixed
+    noise = dp_fast_mh.noise_of(0.01, 500.0, 1000, 100, Budget(1.0, 1e-6))
+    v = 2 * np.arctanh(10 / 1010)
+    event = dp_fast_mh.PoissonBatchSum(2 * v / noise, 0.51)
+    assert certify_epsilon({event: 100}, 1e-6).epsilon <= 1.0 + 1e-6
+
+
+def test_divergence_is_zero_for_the_exact_weights() -> None:
+    edges = (np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 2.0]))
+    weights = np.array([[0.4, 0.1], [0.2, 0.3]])
+    centres = np.array([[0.5, 0.5], [0.5, 1.5], [1.5, 0.5], [1.5, 1.5]])
+    exact = np.repeat(centres, [400, 100, 200, 300], axis=0)
+    assert symmetric_divergence(exact, weights, edges) < 1e-6
+    assert symmetric_divergence(exact[:400], weights, edges) > 1

@@ -60,7 +60,8 @@ def _table(folder: Path) -> Any:
 
 
 @cache
-def _all_columns(folder: Path) -> tuple[Any, ...]:
+def all_columns(folder: Path) -> tuple[Any, ...]:
+    """Records, those of the test split, and the posterior without privacy."""
     table = _table(folder).dropna()
     parts = [
         (table[name].to_numpy(float)[:, None] - centre) / scale
@@ -81,7 +82,7 @@ def _all_columns(folder: Path) -> tuple[Any, ...]:
 def make_all(_: int, folder: Path | None) -> Problem:
     """The table; every run has the same records."""
     assert folder is not None
-    records, held, found = _all_columns(folder)
+    records, held, found = all_columns(folder)
     target = Target(logistic(records["x"].shape[1], 1.0), records)
     return Problem(target, found.mean, {"held": held, "sd": found.sd, "exact": found})
 
@@ -102,7 +103,8 @@ def measure_all(problem: Problem, draws: np.ndarray, generator: Any) -> Run:
     }
 
 
-def _without_privacy(problem: Problem, _: Budget, seed: int) -> tuple[np.ndarray, str]:
+def without_privacy(problem: Problem, _: Budget, seed: int) -> tuple[np.ndarray, str]:
+    """Draws of the normal approximation of the posterior."""
     found = problem.about["exact"]
     generator = np.random.default_rng(seed)
     return generator.multivariate_normal(found.mean, found.covariance, 1000), ""
@@ -173,7 +175,7 @@ ALL_COLUMNS = Experiment(
         "NA-DPVI": peer(na_dpvi.draws, _FIT),
         "DPVI, aligned": peer(dpvi.draws, replace(_FIT, is_aligned=True)),
         "DPVI": peer(dpvi.draws, _FIT),
-        "without privacy": _without_privacy,
+        "without privacy": without_privacy,
     },
     measure=measure_all,
     summary=lambda runs: interval(runs, "calibration"),
