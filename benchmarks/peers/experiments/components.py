@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fifty principal components: accuracy and calibration.
 
-In place of MNIST's sevens and nines: the first 50 principal components of all columns of
-UCI Adult, with an intercept, on 12,000 records of the training split. Components and
-their scales are those of the test split, which is taken as public.
+In place of MNIST's sevens and nines: the first 50 principal components of all columns
+of UCI Adult, with an intercept, on 12,000 records of the training split. Components
+and their scales are those of the test split, which is taken as public.
 """
 
 from dataclasses import replace
