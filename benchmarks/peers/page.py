@@ -178,48 +178,56 @@ def _best(experiment: Experiment, cells: dict[str, list[Run]], names: list[str])
 
 
 def draw(experiment: Experiment, runs: list[Run], path: Path) -> None:
-    """A picture: the score by ε, published figures as hollow marks."""
+    """A picture: the score by ε, and beside it how wide draws are, if it is measured.
+
+    Published figures are hollow.
+    """
     from matplotlib.figure import Figure  # noqa: PLC0415 - tables need none
 
-    figure = Figure(figsize=(7.2, 3.6), layout="constrained")
-    axes = figure.subplots()
+    has_widths = "width" in experiment.extras
+    figure = Figure(figsize=(10 if has_widths else 7.5, 3.8), layout="constrained")
+    panels = figure.subplots(1, 1 + has_widths, squeeze=False)[0]
     places = np.arange(len(experiment.epsilons))
     names = list(experiment.methods)
     names += [name for name in experiment.published if name not in names]
     for index, method in enumerate(names):
         shift = 0.7 * ((index + 0.5) / len(names) - 0.5)
-        colour = f"C{index}"
-        points = []
+        about = {"color": f"C{index}", "ms": 5}
+        hollow = {"mfc": "none", "mec": f"C{index}", "ms": 7}
+        points, widths, is_published = [], [], method in experiment.published
         for place, epsilon in zip(places, experiment.epsilons, strict=True):
             cell = [r for r in runs if (r["method"], r["epsilon"]) == (method, epsilon)]
             if good := _good(cell):
                 points.append((place + shift, *experiment.summary(good)))
-            said = experiment.published.get(method, {}).get(epsilon, "")
-            for value in _values(said):
-                axes.plot(place + shift, value, "D", mfc="none", mec=colour, ms=7)
+                widths += [(place + shift, w) for w in ended(good, "width")]
+            for value in _values(experiment.published.get(method, {}).get(epsilon, "")):
+                panels[0].plot(place + shift, value, "D", **hollow)
         if points:
             x, y, spread = np.array(points).T
-            low = np.minimum(spread, 0.9 * y)
-            axes.errorbar(
-                x,
-                y,
-                (low, spread),
-                fmt="o",
-                color=colour,
-                ms=5,
-                capsize=2,
-                label=method,
-            )
+            errors = np.minimum(spread, 0.9 * y), spread
+            panels[0].errorbar(x, y, errors, fmt="o", capsize=2, label=method, **about)
+        elif is_published:
+            panels[0].plot([], [], "D", label=f"{method} (published)", **hollow)
         else:
-            axes.plot([], [], "D", mfc="none", mec=colour, label=f"{method}, published")
-    axes.set_yscale("log")
-    axes.set_xticks(places, [f"ε = {epsilon:g}" for epsilon in experiment.epsilons])
-    axes.set_xlim(-0.6, len(places) - 0.4)
-    axes.set_ylabel(experiment.score)
-    axes.set_title(experiment.title, fontsize=10)
-    axes.grid(axis="y", alpha=0.3)
-    axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    figure.savefig(path, dpi=130)
+            panels[0].plot([], [], "x", label=f"{method} (refused)", **about)
+        if has_widths and widths:
+            panels[1].plot(*np.array(widths).T, "o", alpha=0.4, **(about | {"ms": 3}))
+    for axes in panels:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter("{x:g}")
+        axes.tick_params(axis="y", which="minor", labelsize=6)
+        axes.set_xticks(places, [f"ε = {epsilon:g}" for epsilon in experiment.epsilons])
+        axes.set_xlim(-0.6, len(places) - 0.4)
+        axes.grid(axis="y", alpha=0.3)
+    panels[0].set_ylabel(experiment.score)
+    if has_widths:
+        panels[1].set_ylabel("posterior sd over that without privacy")
+    figure.suptitle(experiment.title, fontsize=10)
+    figure.legend(
+        *panels[0].get_legend_handles_labels(), fontsize=7, loc="outside right center"
+    )
+    figure.savefig(path, dpi=110)
 
 
 def _values(said: str) -> list[float]:
