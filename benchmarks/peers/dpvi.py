@@ -55,6 +55,9 @@ class Settings:
         Divides the step of each coordinate of m and ρ, if given.
     samples
         How many η a gradient is averaged over. It is 1 if gradients are aligned.
+    noise
+        Multiplies the noise that the budget asks for. At ½ it is that of the published
+        price, for a record that is added or removed; then the budget is not kept.
     """
 
     clip: float
@@ -65,6 +68,7 @@ class Settings:
     speed: float = 2.0**0.5
     slower: tuple[float, ...] = ()
     samples: int = 10
+    noise: float = 1.0
     is_aligned: bool = False
 
 
@@ -88,7 +92,8 @@ class Fit(NamedTuple):
 def fit(target: Target, budget: Budget, given: Settings, seed: int) -> Fit:
     """Fit, and keep the whole trace."""
     batch = max(1, round(given.rate * target.size))
-    width = given.clip * _multiplier(given.steps, batch, target.size, budget)
+    multiplier = given.noise * _multiplier(given.steps, batch, target.size, budget)
+    width = given.clip * multiplier
     key = jax.random.key(seed)
     places, gradients = _run(key, target.records, width, target.density, given, batch)
     scales = np.repeat([1.0, given.scale], target.density.size)

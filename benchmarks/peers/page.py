@@ -15,8 +15,8 @@ __all__ = ["tables", "write_page"]
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = DOCS / "peers.md"
-NOT_PRIVATE = ("not private", "without privacy")
-"""How names of methods end that are no private peers."""
+NOT_PRIVATE = ("not private", "without privacy", "published price")
+"""How names of methods end that are no private peers at the same price."""
 
 COVERED = 0.8
 """The least coverage of 95% intervals at which widths are compared."""

@@ -173,6 +173,7 @@ ALL_COLUMNS = Experiment(
     methods={
         "dpmcmc, one call": one_call(model_of(57, 1.0), flat),
         "NA-DPVI": peer(na_dpvi.draws, _FIT),
+        "NA-DPVI, published price": peer(na_dpvi.draws, replace(_FIT, noise=0.5)),
         "DPVI, aligned": peer(dpvi.draws, replace(_FIT, is_aligned=True)),
         "DPVI": peer(dpvi.draws, _FIT),
         "without privacy": without_privacy,

@@ -161,6 +161,7 @@ LINEAR = Experiment(
             method=dpmcmc.SufficientStatistics(),
         ),
         "NA-DPVI": peer(na_dpvi.draws, _FIT),
+        "NA-DPVI, published price": peer(na_dpvi.draws, replace(_FIT, noise=0.5)),
         "DPVI": peer(dpvi.draws, _FIT),
         "DPVI, aligned": peer(dpvi.draws, replace(_FIT, is_aligned=True)),
         "Bernstein–Sheldon": peer(noisy_statistics.draws, _STATISTICS),
@@ -178,6 +179,7 @@ LINEAR = Experiment(
     slow={
         "dpmcmc, one call": 100,
         "NA-DPVI": 100,
+        "NA-DPVI, published price": 40,
         "DPVI": 50,
         "DPVI, aligned": 50,
         "Bernstein–Sheldon": 40,
