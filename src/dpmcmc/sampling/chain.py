@@ -20,7 +20,7 @@ from dpmcmc.accounting import Event
 from dpmcmc.errors import InputError
 from dpmcmc.model.tracing import is_double
 from dpmcmc.posterior.statement import StageSummary
-from dpmcmc.private import Chains, Released, Test
+from dpmcmc.private import Chains, FullData, Grid, Records, Released, Test
 from dpmcmc.progress import steps_bar
 from dpmcmc.proposals import Kernel, Proposal
 from dpmcmc.proposals.fitting import fit_proposal
@@ -28,6 +28,8 @@ from dpmcmc.sampling.problem import Problem
 from dpmcmc.sampling.stages import Charge, Charged, Context, Events, Part, SoFar
 
 __all__ = [
+    "PUBLIC",
+    "READS_NOTHING",
     "Chain",
     "ChainSetup",
     "Lengths",
@@ -50,6 +52,11 @@ _FEWEST_CHUNKS = 50
 """So that an interruption loses few steps: the chunks that are under way."""
 
 _LONGEST_CHUNK = 2000
+
+
+PUBLIC = Records(np.zeros(1))
+READS_NOTHING = FullData(Grid(1e-9))
+"""The records and the test of chains that read none: a clip has nothing to clip."""
 
 
 class Lengths(NamedTuple):
@@ -98,6 +105,9 @@ class Chain:
         What the chains run with, from what earlier stages released.
     sentence
         How a step is decided, in words.
+    unread
+        Why no record need be read after all, in words, by what earlier stages released;
+        None if decisions read them.
     name
         The name of the stage.
     """
@@ -107,6 +117,7 @@ class Chain:
     test: Test
     setup: Callable[[Context, SoFar], ChainSetup]
     sentence: str
+    unread: Callable[[SoFar], str | None] = lambda _: None
     name: str = "chain"
 
     @property
@@ -127,7 +138,8 @@ class Chain:
         Guarantee
         ---------
         No record is read for a chunk before ``charge`` has returned for it, and steps
-        that were charged before are not made again.
+        that were charged before are not made again. Nothing is charged only if the
+        chains have no records but `PUBLIC`.
         """
         kept = so_far[self.name]
         done = self._steps_done(kept, charged)
@@ -141,13 +153,14 @@ class Chain:
         chunk = self._chunk(setup.problem)
         begun = len(charged or kept)  # kept grows as chunks are released
         names: list[str] = []
+        is_free = setup.problem.records is PUBLIC
 
         def sizes() -> Iterator[int]:
             """Sizes of chunks, each charged before it is handed over."""
             for number, start in enumerate(range(done, self.lengths.steps, chunk)):
                 size = min(chunk, self.lengths.steps - start)
                 names.append(f"chunk-{begun + number:06d}")
-                if not self.is_free:
+                if not is_free:
                     charge(names[-1], self._cost(size))
                 yield size
 
@@ -184,8 +197,9 @@ class Chain:
             if made < steps
             else ""
         )
-        if self.is_free:
-            words = f"{shape}; no record is read. {self.sentence}"
+        unread = self.unread(so_far)
+        if unread is not None or self.is_free:
+            words = f"{shape}; no record is read. {unread or self.sentence}"
         else:
             words = (
                 f"{chains * made:,} accept/reject decisions ({shape}), each "
@@ -208,10 +222,10 @@ class Chain:
         return {self.decision: self.lengths.chains * steps}
 
     def _steps_done(self, kept: Sequence[Part], charged: Charged) -> int:
-        if self.is_free:
-            return sum(len(part.arrays["accepted"]) for part in kept)
+        """Steps that were charged, or were made on no records."""
+        made = sum(len(part.arrays["accepted"]) for part in kept)
         decisions = sum(sum(events.values()) for events in charged.values())
-        return decisions // self.lengths.chains
+        return max(made, decisions // self.lengths.chains)
 
     def _chunk(self, problem: Problem) -> int:
         """Steps for which the bar moves often, and batches made ahead fit in memory."""
