@@ -138,7 +138,7 @@ def test_batches_of_wide_records_are_made_ahead_in_bounded_memory(
         steps=10**5,
         chains=chains,
     )
-    chunk = plan.stages[0]._chunk(problem)
+    chunk = plan.stages[0]._chunk(problem, 1000)
     assert 1 <= chunk <= 2000
     assert chunk == 1 or chunk * chains * 1000 * width * 8 <= 2**26
 

@@ -103,8 +103,8 @@ def test_no_decision_is_charged_or_made(found: Any) -> None:
 def test_a_run_goes_on_where_it_was_interrupted(found: Any) -> None:
     posterior, checkpoint = found
     steps = [len(part.arrays["accepted"]) for part in checkpoint.kept("chain")]
-    assert sum(steps) == 500
-    assert posterior.draws["b"].shape == (4, 375, 4)
+    assert sum(steps) == 2500
+    assert posterior.draws["b"].shape == (4, 2375, 4)
 
 
 def test_draws_are_of_the_prior_and_the_noisy_likelihood(found: Any) -> None:

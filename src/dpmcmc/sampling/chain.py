@@ -80,12 +80,15 @@ class ChainSetup(NamedTuple):
         How they propose.
     test
         How a step is decided.
+    steps
+        Other than planned, where no record is read; 0 if as planned.
     """
 
     problem: Problem
     points: Any
     proposal: Proposal
     test: Test
+    steps: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,22 +146,25 @@ class Chain:
         """
         kept = so_far[self.name]
         done = self._steps_done(kept, charged)
-        if done >= self.lengths.steps:
+        if done >= self.lengths.steps and self.unread(so_far) is None:
             return
         setup = self.setup(context, so_far)
+        is_free = setup.problem.records is PUBLIC
+        steps = setup.steps if is_free and setup.steps else self.lengths.steps
+        if done >= steps:
+            return
         first = jax.tree.map(lambda leaf: leaf[0], setup.points)
         kernel = fitted(setup.proposal, setup.problem, first, self.lengths.warmup)
         if kept:
             setup, kernel = _going_on(setup, kernel, kept)
-        chunk = self._chunk(setup.problem)
+        chunk = self._chunk(setup.problem, steps)
         begun = len(charged or kept)  # kept grows as chunks are released
         names: list[str] = []
-        is_free = setup.problem.records is PUBLIC
 
         def sizes() -> Iterator[int]:
             """Sizes of chunks, each charged before it is handed over."""
-            for number, start in enumerate(range(done, self.lengths.steps, chunk)):
-                size = min(chunk, self.lengths.steps - start)
+            for number, start in enumerate(range(done, steps, chunk)):
+                size = min(chunk, steps - start)
                 names.append(f"chunk-{begun + number:06d}")
                 if not is_free:
                     charge(names[-1], self._cost(size))
@@ -178,7 +184,7 @@ class Chain:
             devices=list(setup.problem.devices),
         )
         label = context.label("Sampling")
-        with steps_bar(self.lengths.steps, label, context.progress) as bar:
+        with steps_bar(steps, label, context.progress) as bar:
             bar(done)
             collected = _collected(chains, joined([first], left), bar)
             for number, released in enumerate(collected):
@@ -227,9 +233,9 @@ class Chain:
         decisions = sum(sum(events.values()) for events in charged.values())
         return max(made, decisions // self.lengths.chains)
 
-    def _chunk(self, problem: Problem) -> int:
+    def _chunk(self, problem: Problem, steps: int) -> int:
         """Steps for which the bar moves often, and batches made ahead fit in memory."""
-        chains, steps, _ = self.lengths
+        chains = self.lengths.chains
         one = jax.tree.leaves(problem.records.shape_of_one("float64"))
         size = sum(leaf.size * leaf.dtype.itemsize for leaf in one)
         batch = self.test.batch

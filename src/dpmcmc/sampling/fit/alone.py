@@ -16,6 +16,9 @@ from dpmcmc.sampling.problem import Problem
 
 __all__ = ["quadratic_alone"]
 
+_STEPS = 2500
+"""Steps that read no record cost nothing."""
+
 
 def quadratic_alone(
     problem: Problem, fitted: Fitted, tempering: float, chains: int
@@ -35,4 +38,5 @@ def quadratic_alone(
         repeated(top, chains),
         proposal_about(top, covariance),
         replace(READS_NOTHING, influence=influence),
+        steps=_STEPS,
     )

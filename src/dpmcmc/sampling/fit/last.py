@@ -54,7 +54,7 @@ _FOR_EXCESS = 0.7
 _CLEAR = 3.0
 """Curvature must be so many sd from none."""
 
-_CHOSEN, _CAUTIOUS = 0.65, 0.9
+_CHOSEN, _CAUTIOUS = 0.65, 0.85
 """Bounds are chosen by the first quantile of what they may cut; intervals hold what the
 second says was cut."""
 
