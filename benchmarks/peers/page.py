@@ -19,6 +19,9 @@ PAGE = DOCS / "peers.md"
 NOT_PRIVATE = ("not private", "without privacy", "published price")
 """How names of methods end that are no private peers at the same price."""
 
+SETS = 10
+"""Fewer data sets than this have no coverage error to speak of."""
+
 CHANCE = 1.5
 """Coverage errors up to this many times what is expected by chance show no fault."""
 
@@ -46,12 +49,12 @@ def rows(experiment: Experiment, runs: list[Run]) -> Iterator[str]:
     yield "|" + " --- |" * len(heads)
     others = [name for name in experiment.published if name not in experiment.methods]
     for method in [*experiment.methods, *others]:
-        for place, epsilon in enumerate(experiment.epsilons):
+        name = method
+        for epsilon in experiment.epsilons:
             said = experiment.published.get(method, {}).get(epsilon, "")
             cell = [r for r in runs if (r["method"], r["epsilon"]) == (method, epsilon)]
             if not cell and not said:
                 continue
-            name = method if place == 0 else ""
             goal = experiment.goal.get(epsilon) if method.startswith("dpmcmc") else None
             shown = ["" if goal is None else f"≤ {goal:g}"]
             yield (
@@ -59,12 +62,15 @@ def rows(experiment: Experiment, runs: list[Run]) -> Iterator[str]:
                 + " | ".join([*shown, *_rest(experiment, cell)])
                 + " |"
             )
+            name = ""
 
 
 def _score(experiment: Experiment, cell: list[Run]) -> str:
     good = _good(cell)
     if not good:
         return "–" if cell else ""
+    if 0 < len(ended(good, "frequencies")) < SETS:
+        return "too few data sets"
     mean, spread = experiment.summary(good)
     by_chance = f"; by chance {_number(_floor(good))}" if _floor(good) else ""
     return f"{_number(mean)} ± {_number(spread)}{by_chance}"
@@ -163,7 +169,7 @@ def _one_call(experiment: Experiment, cell: list[Run]) -> str:
     lost = f"{len(cell) - len(good)} of {len(cell)} refused"
     if not good:
         return lost if cell else ""
-    score = _number(experiment.summary(good)[0])
+    score = _score(experiment, cell).partition(" ±")[0]
     return score if len(good) == len(cell) else f"{score}; {lost}"
 
 
@@ -178,6 +184,8 @@ def _best(experiment: Experiment, cells: dict[str, list[Run]], names: list[str])
         good = _good(cells[name])
         covered = ended(good, "covered")
         if 2 * len(good) < max(1, len(cells[name])):
+            continue
+        if 0 < len(ended(good, "frequencies")) < SETS:
             continue
         if not covered or np.mean(covered) >= COVERED:
             scores[name] = experiment.summary(good)[0]
@@ -213,7 +221,8 @@ def draw(experiment: Experiment, runs: list[Run], path: Path) -> None:
         for place, epsilon in zip(places, experiment.epsilons, strict=True):
             cell = [r for r in runs if (r["method"], r["epsilon"]) == (method, epsilon)]
             if good := _good(cell):
-                points.append((place + shift, *experiment.summary(good)))
+                if not 0 < len(ended(good, "frequencies")) < SETS:
+                    points.append((place + shift, *experiment.summary(good)))
                 widths += [(place + shift, w) for w in ended(good, "width")]
             for value in _values(experiment.published.get(method, {}).get(epsilon, "")):
                 panels[0].plot(place + shift, value, "D", **hollow)
@@ -221,6 +230,8 @@ def draw(experiment: Experiment, runs: list[Run], path: Path) -> None:
             x, y, spread = np.array(points).T
             errors = np.minimum(spread, 0.9 * y), spread
             panels[0].errorbar(x, y, errors, fmt="o", capsize=2, label=method, **about)
+        elif widths:
+            panels[0].plot([], [], "o", label=method, **about)
         elif is_published:
             panels[0].plot([], [], "D", label=f"{method} (published)", **hollow)
         else:
@@ -230,8 +241,6 @@ def draw(experiment: Experiment, runs: list[Run], path: Path) -> None:
     for axes in panels:
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter("{x:g}")
-        axes.yaxis.set_minor_formatter("{x:g}")
-        axes.tick_params(axis="y", which="minor", labelsize=6)
         axes.set_xticks(places, [f"ε = {epsilon:g}" for epsilon in experiment.epsilons])
         axes.set_xlim(-0.6, len(places) - 0.4)
         axes.grid(axis="y", alpha=0.3)
