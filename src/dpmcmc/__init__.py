@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dpmcmc.adapters import NumPyro
     from dpmcmc.errors import InputError, NotUsableError, StoppedError
-    from dpmcmc.model import Model, Preparation, PythonFunction, Statistics
+    from dpmcmc.files import read_schema
+    from dpmcmc.model import Model, Preparation, PythonFunction, Schema, Statistics
     from dpmcmc.posterior import Posterior, Statement
     from dpmcmc.private import Records
     from dpmcmc.proposals import Adaptive, BoundedWalk, RandomWalk
@@ -42,12 +43,14 @@ _HOMES = {
     "PythonFunction": "dpmcmc.model",
     "RandomWalk": "dpmcmc.proposals",
     "Records": "dpmcmc.private",
+    "Schema": "dpmcmc.model",
     "Statement": "dpmcmc.posterior",
     "Statistics": "dpmcmc.model",
     "StoppedError": "dpmcmc.errors",
     "SufficientStatistics": "dpmcmc.sampling.sufficient_statistics",
     "plan": "dpmcmc.rehearsal.planning",
     "plot_posterior": "dpmcmc.report.pictures",
+    "read_schema": "dpmcmc.files",
     "rehearse": "dpmcmc.rehearsal.rehearse",
     "sample": "dpmcmc.sampling.sample",
     "sample_not_private": "dpmcmc.sampling.sample",
@@ -78,6 +81,7 @@ __all__ = [
     "PythonFunction",
     "RandomWalk",
     "Records",
+    "Schema",
     "Statement",
     "Statistics",
     "StoppedError",
@@ -85,6 +89,7 @@ __all__ = [
     "__version__",
     "plan",
     "plot_posterior",
+    "read_schema",
     "rehearse",
     "sample",
     "sample_not_private",

@@ -9,7 +9,7 @@ in a Python file, of which `load_study` reads one object.
 import hashlib
 import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
@@ -20,8 +20,8 @@ import numpy as np
 from dpmcmc.errors import InputError, require_count
 from dpmcmc.files import DataFile, FileError
 from dpmcmc.files.problems import not_readable
-from dpmcmc.model import Model, Preparation
-from dpmcmc.model.preparation import Clamp
+from dpmcmc.model import Model, Preparation, Schema
+from dpmcmc.model.schema import as_schema
 from dpmcmc.private import Records
 from dpmcmc.rehearsal.simulate import Covariates
 from dpmcmc.workflow.job import Job
@@ -42,49 +42,37 @@ class Study:
         A `Model` whose records have named columns; or a NumPyro model that takes
         columns by name, in `dpmcmc.NumPyro` where its plate must be named.
     columns
-        The columns that are read; unless given, all of a Parquet or Arrow file, or
-        those that a NumPyro model takes: its arguments without a default, or with None
-        for one. The columns of a text file must be named.
-    levels
-        For columns of text, the values that each may have.
-    integers
-        The columns that hold integers, such as codes of groups, if the file does not
-        say so.
+        The columns that are read; unless given, those that a NumPyro model takes (its
+        arguments without a default, or with None for one), that the schema declares,
+        or all of a Parquet or Arrow file. Those of a text file must be named or
+        declared.
+    schema
+        What is known of the columns and of units: a `dpmcmc.Schema`.
     preparation
         What is done to each record before the model reads it, by public bounds.
-    unit, most
-        The column of ids, and how many records of a unit count, if units of records
-        are protected, such as persons; as in `Records`. The column is not read as one
-        of the record's.
     covariates
         Where covariates of simulated records come from, as in `rehearse`.
     """
 
     model: "Model | NumPyro | Callable[..., Any]"
     columns: Sequence[str] | None = None
-    levels: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    integers: Sequence[str] = ()
+    schema: Schema = field(default_factory=Schema)
     preparation: Preparation | None = None
-    unit: str | None = None
-    most: int | None = None
     covariates: Covariates = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "schema", as_schema(self.schema))
 
     def open(self, path: str | Path) -> DataFile:
         """Open the columns of a data file; no value is read."""
-        return DataFile(
-            path,
-            self.names(),
-            levels=self.levels,
-            integers=self.integers,
-            without=() if self.unit is None else (self.unit,),
-        )
+        return DataFile(path, self.names(), schema=self.schema)
 
-    def records(self, path: str | Path) -> Records:
+    def records(self, path: str | Path, in_parts: bool = False) -> Records:
         """Seal the records of a data file; ids of units are read, to be counted."""
-        return Records(self.open(path), unit=self.unit, most=self.most)
+        return Records(self.open(path), in_parts=in_parts)
 
     def names(self) -> tuple[str, ...] | None:
-        """The columns that are read; None for all of the table."""
+        """The columns that are read; None for those of the schema or the table."""
         if self.columns is not None:
             return tuple(self.columns)
         if isinstance(self.model, Model):
@@ -99,12 +87,17 @@ class Study:
             and (one.default is one.empty or one.default is None)
         )
 
-    def prepared_model(self) -> Any:
-        """The model with the preparation before its own, and texts for its levels.
+    @property
+    def declared(self) -> Schema:
+        """What is known of the columns that are read."""
+        names = self.names()
+        return self.schema if names is None else self.schema.of(names)
 
-        A level that the model calls ``region=0`` is called ``region=north``, unless
-        the preparation changes the column: its codes are then no longer those of the
-        table.
+    def prepared_model(self) -> Any:
+        """The model with the preparation before its own.
+
+        A level of a column that the preparation changes is called ``region[0]`` instead
+        of ``region=0``: its codes are no longer those of the table.
         """
         model: Any = self.model
         if not isinstance(model, Model) and not hasattr(model, "for_records"):
@@ -112,20 +105,20 @@ class Study:
 
             model = NumPyro(model)
         before, own = self.preparation, model.preparation
-        if before is not None:
-            own = before if own is None else before.then(own)
-        changed = frozenset() if before is None else before.made
+        if before is None:
+            return model
+        whole = before if own is None else before.then(own)
         texts = {
-            f"{column}={code}": f"{column}={text}"
-            for column, values in self.levels.items()
-            if column not in changed
-            for code, text in enumerate(values)
+            f"{name}={code}": f"{name}[{code}]"
+            for name, one in self.schema.columns.items()
+            if name in before.made
+            for code in range(len(one.levels or ()))
         }
         coords = {
             dim: [texts.get(name, name) for name in names]
             for dim, names in model.coords.items()
         }
-        return replace(model, preparation=own, coords=coords)
+        return replace(model, preparation=whole, coords=coords)
 
     def stand_in(self, data: str | Path | None, records: int | None) -> Any:
         """What has the shape of the records: zeros, for a rehearsal.
@@ -143,24 +136,27 @@ class Study:
             A column of zeros by name; or the number of records alone, which is enough
             for a `Model` whose columns are not named.
         """
-        if self.unit is not None:
+        if self.schema.unit is not None:
             raise InputError(
-                f"the study protects units by {self.unit!r}, but a rehearsal simulates "
-                "single records. Rehearse without a unit, which shows a weaker promise "
-                "at a smaller cost."
+                f"the study protects units by {self.schema.unit!r}, but a rehearsal "
+                "simulates single records. Rehearse without a unit, which shows a "
+                "weaker promise at a smaller cost."
             )
-        if data is None and records is None:
+        if data is None and records is None and self.schema.size is None:
             raise InputError(
                 "neither data nor a number of records was given. Give one of them; "
                 "nothing is read of data but its schema."
             )
-        file, names = None if data is None else self.open(data), self.names()
-        count = len(file) if file is not None and records is None else records
+        file = None if data is None else self.open(data)
+        names = self.names() or tuple(self.schema.columns)
+        known = self.schema.size if records is None else records
+        count = len(file) if file is not None and known is None else known
         count = require_count("records", count, "Give the number of records.")
-        if file is None and names is None:
+        if file is None and not names:
             return count
-        kinds = dict.fromkeys(names or (), np.dtype(np.float64))
-        kinds = kinds if file is None else file.schema
+        declared = {name: one.dtype for name, one in self.schema.columns.items()}
+        kinds = {name: declared.get(name, np.dtype(np.float64)) for name in names}
+        kinds = kinds if file is None else file.dtypes
         return {name: np.zeros(count, kind) for name, kind in kinds.items()}
 
 
@@ -216,18 +212,11 @@ def load_study(place: str) -> tuple[Study, str]:
 def study_of(job: Job) -> tuple[Study, str]:
     """The study of a job, with what the job adds to it, and the SHA-256 of its file."""
     study, digest = load_study(job.model)
-    preparation = study.preparation
-    if job.bounds:
-        clamped = Preparation({name: Clamp(*ends) for name, ends in job.bounds.items()})
-        preparation = clamped if preparation is None else clamped.then(preparation)
+    schema = study.schema.joined(as_schema(job.schema))
     study = replace(
         study,
         columns=study.columns if job.columns is None else job.columns,
-        levels={**study.levels, **job.levels},
-        integers=tuple(dict.fromkeys((*study.integers, *job.integers))),
-        unit=study.unit if job.unit is None else job.unit,
-        most=study.most if job.most is None else job.most,
-        preparation=preparation,
+        schema=schema.joined(Schema(unit=job.unit, most=job.most)),
     )
     return study, digest
 
