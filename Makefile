@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 DOCS_READY := .venv/.docs-ready
 
-.PHONY: help demo reproduce test test-slow audit coverage lint types rooms check bench docs proofs clean
+.PHONY: help demo reproduce test test-slow audit peers coverage lint types rooms check bench docs proofs clean
 
 help:
 	@echo "make demo       draw the paper's posterior privately, beside one that is not"
@@ -13,6 +13,7 @@ help:
 	@echo "make test       run the tests"
 	@echo "make test-slow  run the tests that take minutes"
 	@echo "make audit      attack every stage that reads records, and plant every bug: an hour"
+	@echo "make peers      published private samplers on the same records: hours; QUICK=1: a minute"
 	@echo "make coverage   run the tests, and say which lines they miss"
 	@echo "make check      lint, types and import contracts"
 	@echo "make docs       build the documentation, running its examples"
@@ -43,6 +44,14 @@ audit: $(READY)
 	@mkdir -p build
 	@$(BIN)/python -m dpmcmc.cli audit --picture build/audit.png
 	@DPMCMC_FUZZ=20 $(BIN)/python -m pytest tests/audit -m "slow or not slow"
+
+# TABLES=folder with UCI Adult as Parquet; PROCESSES=16 for as many at a time.
+PROCESSES ?= 1
+peers: $(READY)
+	@mkdir -p build
+	@$(BIN)/python -m benchmarks.peers $(TABLES) --processes $(PROCESSES) \
+	  $(if $(QUICK),--quick,--out build/peers.jsonl)
+	@$(if $(QUICK),:,$(BIN)/python -m benchmarks.peers --page build/peers.jsonl)
 
 check: lint types rooms
 

@@ -1,0 +1,260 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""Tables and pictures of the runs, and the page of the documentation."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.peers.catalogue import EXPERIMENTS
+from benchmarks.peers.experiments.base import Experiment, Run, ended
+from benchmarks.peers.prices import price_table
+from benchmarks.peers.scores import floor_of_coverage_error
+
+__all__ = ["tables", "write_page"]
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = DOCS / "peers.md"
+NOT_PRIVATE = ("not private", "without privacy", "published price")
+"""How names of methods end that are no private peers at the same price."""
+
+SETS = 10
+"""Fewer data sets than this have no coverage error to speak of."""
+
+CHANCE = 1.5
+"""Coverage errors up to this many times what is expected by chance show no fault."""
+
+COVERED = 0.8
+"""The least coverage of 95% intervals at which widths are compared."""
+
+
+def tables(runs: list[Run]) -> Iterator[str]:
+    """Lines of Markdown: a table for each experiment that was run."""
+    for experiment in EXPERIMENTS.values():
+        those = [run for run in runs if run["row"] == experiment.name]
+        if those:
+            yield f"### {experiment.number}. {experiment.title}"
+            yield ""
+            yield from rows(experiment, those)
+            yield ""
+
+
+def rows(experiment: Experiment, runs: list[Run]) -> Iterator[str]:
+    """Lines of one table: a row for each method and ε."""
+    extras = experiment.extras
+    heads = ["method", "ε", experiment.score, "published", "goal", *extras.values()]
+    heads += ["runs", "refused", "seconds"]
+    yield f"| {' | '.join(heads)} |"
+    yield "|" + " --- |" * len(heads)
+    others = [name for name in experiment.published if name not in experiment.methods]
+    for method in [*experiment.methods, *others]:
+        name = method
+        for epsilon in experiment.epsilons:
+            said = experiment.published.get(method, {}).get(epsilon, "")
+            cell = [r for r in runs if (r["method"], r["epsilon"]) == (method, epsilon)]
+            if not cell and not said:
+                continue
+            goal = experiment.goal.get(epsilon) if method.startswith("dpmcmc") else None
+            shown = ["" if goal is None else f"≤ {goal:g}"]
+            yield (
+                f"| {name} | {epsilon:g} | {_score(experiment, cell)} | {said} | "
+                + " | ".join([*shown, *_rest(experiment, cell)])
+                + " |"
+            )
+            name = ""
+
+
+def _score(experiment: Experiment, cell: list[Run]) -> str:
+    good = _good(cell)
+    if not good:
+        return "–" if cell else ""
+    if 0 < len(ended(good, "frequencies")) < SETS:
+        return "too few data sets"
+    mean, spread = experiment.summary(good)
+    by_chance = f"; by chance {_number(_floor(good))}" if _floor(good) else ""
+    return f"{_number(mean)} ± {_number(spread)}{by_chance}"
+
+
+def _floor(good: list[Run]) -> float:
+    """What a coverage error × 10³ of so many runs is by chance; 0 for other scores."""
+    sets = len(ended(good, "frequencies"))
+    return 1e3 * floor_of_coverage_error(sets) if sets else 0.0
+
+
+def _rest(experiment: Experiment, cell: list[Run]) -> list[str]:
+    if not cell:
+        return [""] * (len(experiment.extras) + 3)
+    good = _good(cell)
+    medians = [
+        _number(float(np.median(ended(good, name)))) if good else "–"
+        for name in experiment.extras
+    ]
+    lost = len(cell) - len(good)
+    seconds = ended(cell, "seconds")
+    took = f"{np.median(seconds):.1f}" if seconds else "–"
+    return [*medians, str(len(cell)), str(lost or ""), took]
+
+
+def _good(cell: list[Run]) -> list[Run]:
+    """Runs that ended with draws."""
+    return [run for run in cell if "seconds" in run and run["said"] != "diverged"]
+
+
+def _number(value: float) -> str:
+    """Three digits, without an exponent unless the number is very small or large."""
+    if value == 0 or 0.001 <= abs(value) < 10_000:
+        return f"{float(f'{value:.3g}'):.10g}"
+    return f"{value:.1e}"
+
+
+def write_page(runs: list[Run]) -> None:
+    """Put tables, prices and pictures between their marks on the page."""
+    parts = []
+    for experiment in EXPERIMENTS.values():
+        those = [run for run in runs if run["row"] == experiment.name]
+        if not those:
+            continue
+        picture = f"peers-{experiment.name}.png"
+        draw(experiment, those, DOCS / "_static" / picture)
+        parts += [*tables(those), f"![{experiment.title}](_static/{picture})", ""]
+    _write("experiments", "\n".join(parts))
+    _write("prices", "\n".join([*price_table(), ""]))
+    _write("findings", "\n".join([*short(runs), ""]))
+
+
+def _write(name: str, text: str) -> None:
+    page = PAGE.read_text("utf-8")
+    first, last = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
+    before, _, rest = page.partition(first)
+    _, _, after = rest.partition(last)
+    PAGE.write_text(f"{before}{first}\n{text}\n{last}{after}", "utf-8")
+
+
+def short(runs: list[Run]) -> Iterator[str]:
+    """Lines of the table of all experiments: the best here, and the best of others."""
+    heads = ["experiment", "ε", "one call", "best of dpmcmc", "best private peer"]
+    yield f"| {' | '.join([*heads, 'published'])} |"
+    yield "| --- |" + " --- |" * len(heads)
+    for experiment in EXPERIMENTS.values():
+        for epsilon in experiment.epsilons:
+            cells = {
+                method: [
+                    run
+                    for run in runs
+                    if (run["row"], run["method"], run["epsilon"])
+                    == (experiment.name, method, epsilon)
+                ]
+                for method in experiment.methods
+            }
+            if not any(cells.values()):
+                continue
+            ours = [name for name in cells if name.startswith("dpmcmc")]
+            peers = [n for n in cells if n not in ours and not n.endswith(NOT_PRIVATE)]
+            said = [
+                f"{values[epsilon]} ({name})"
+                for name, values in experiment.published.items()
+                if epsilon in values and not name.endswith(NOT_PRIVATE)
+            ]
+            yield (
+                f"| {experiment.number}. {experiment.name}: {experiment.score} | "
+                f"{epsilon:g} | {_one_call(experiment, cells[ours[0]])} | "
+                f"{_best(experiment, cells, ours)} | {_best(experiment, cells, peers)} "
+                f"| {'; '.join(said)} |"
+            )
+
+
+def _one_call(experiment: Experiment, cell: list[Run]) -> str:
+    good = _good(cell)
+    lost = f"{len(cell) - len(good)} of {len(cell)} refused"
+    if not good:
+        return lost if cell else ""
+    score = _score(experiment, cell).partition(" ±")[0]
+    return score if len(good) == len(cell) else f"{score}; {lost}"
+
+
+def _best(experiment: Experiment, cells: dict[str, list[Run]], names: list[str]) -> str:
+    """The lowest score of methods of which at least half of the runs ended.
+
+    Where coverage of 95% intervals is measured, it must be 80% or more. Of coverage
+    errors that may be chance, that of the narrowest draws is taken.
+    """
+    scores, widths = {}, {}
+    for name in names:
+        good = _good(cells[name])
+        covered = ended(good, "covered")
+        if 2 * len(good) < max(1, len(cells[name])):
+            continue
+        if 0 < len(ended(good, "frequencies")) < SETS:
+            continue
+        if not covered or np.mean(covered) >= COVERED:
+            scores[name] = experiment.summary(good)[0]
+            if scores[name] < CHANCE * _floor(good):
+                widths[name] = float(np.median(ended(good, "width")))
+    if not scores:
+        return "–"
+    ranked = widths or scores
+    best = min(ranked, key=lambda name: ranked[name])
+    width = ended(_good(cells[best]), "width")
+    wide = f", width {_number(float(np.median(width)))}" if width else ""
+    return f"{_number(scores[best])} ({best.removeprefix('dpmcmc, ')}{wide})"
+
+
+def draw(experiment: Experiment, runs: list[Run], path: Path) -> None:
+    """A picture: the score by ε, and beside it how wide draws are, if it is measured.
+
+    Published figures are hollow.
+    """
+    from matplotlib.figure import Figure  # noqa: PLC0415 - tables need none
+
+    has_widths = "width" in experiment.extras
+    figure = Figure(figsize=(10 if has_widths else 7.5, 3.8), layout="constrained")
+    panels = figure.subplots(1, 1 + has_widths, squeeze=False)[0]
+    places = np.arange(len(experiment.epsilons))
+    names = list(experiment.methods)
+    names += [name for name in experiment.published if name not in names]
+    for index, method in enumerate(names):
+        shift = 0.7 * ((index + 0.5) / len(names) - 0.5)
+        about = {"color": f"C{index}", "ms": 5}
+        hollow = {"mfc": "none", "mec": f"C{index}", "ms": 7}
+        points, widths, is_published = [], [], method in experiment.published
+        for place, epsilon in zip(places, experiment.epsilons, strict=True):
+            cell = [r for r in runs if (r["method"], r["epsilon"]) == (method, epsilon)]
+            if good := _good(cell):
+                if not 0 < len(ended(good, "frequencies")) < SETS:
+                    points.append((place + shift, *experiment.summary(good)))
+                widths += [(place + shift, w) for w in ended(good, "width")]
+            for value in _values(experiment.published.get(method, {}).get(epsilon, "")):
+                panels[0].plot(place + shift, value, "D", **hollow)
+        if points:
+            x, y, spread = np.array(points).T
+            errors = np.minimum(spread, 0.9 * y), spread
+            panels[0].errorbar(x, y, errors, fmt="o", capsize=2, label=method, **about)
+        elif widths:
+            panels[0].plot([], [], "o", label=method, **about)
+        elif is_published:
+            panels[0].plot([], [], "D", label=f"{method} (published)", **hollow)
+        else:
+            panels[0].plot([], [], "x", label=f"{method} (refused)", **about)
+        if has_widths and widths:
+            panels[1].plot(*np.array(widths).T, "o", alpha=0.4, **(about | {"ms": 3}))
+    for axes in panels:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.set_xticks(places, [f"ε = {epsilon:g}" for epsilon in experiment.epsilons])
+        axes.set_xlim(-0.6, len(places) - 0.4)
+        axes.grid(axis="y", alpha=0.3)
+    panels[0].set_ylabel(experiment.score)
+    if has_widths:
+        panels[1].set_ylabel("posterior sd over that without privacy")
+    figure.suptitle(experiment.title, fontsize=10)
+    figure.legend(
+        *panels[0].get_legend_handles_labels(), fontsize=7, loc="outside right center"
+    )
+    figure.savefig(path, dpi=110)
+
+
+def _values(said: str) -> list[float]:
+    """The numbers in a published figure."""
+    words = said.replace(",", " ").replace("to", " ").split()
+    return [float(word) for word in words]
