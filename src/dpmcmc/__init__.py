@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from dpmcmc.adapters import NumPyro
     from dpmcmc.errors import InputError, NotUsableError, StoppedError
     from dpmcmc.model import Model, Preparation, PythonFunction, Statistics
-    from dpmcmc.posterior import Posterior, Statement
+    from dpmcmc.models.formulas import formula
+    from dpmcmc.posterior import Posterior, Statement, combine, compare
     from dpmcmc.private import Records
     from dpmcmc.proposals import Adaptive, BoundedWalk, RandomWalk
     from dpmcmc.rehearsal.planning import plan
@@ -46,6 +47,9 @@ _HOMES = {
     "Statistics": "dpmcmc.model",
     "StoppedError": "dpmcmc.errors",
     "SufficientStatistics": "dpmcmc.sampling.sufficient_statistics",
+    "combine": "dpmcmc.posterior",
+    "compare": "dpmcmc.posterior",
+    "formula": "dpmcmc.models.formulas",
     "plan": "dpmcmc.rehearsal.planning",
     "plot_posterior": "dpmcmc.report.pictures",
     "rehearse": "dpmcmc.rehearsal.rehearse",
@@ -83,6 +87,9 @@ __all__ = [
     "StoppedError",
     "SufficientStatistics",
     "__version__",
+    "combine",
+    "compare",
+    "formula",
     "plan",
     "plot_posterior",
     "rehearse",

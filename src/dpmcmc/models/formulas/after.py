@@ -1,0 +1,225 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""After the draws: what a formula predicts for rows that are public or made up.
+
+Draws are released; nothing here reads a record, and nothing costs anything.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dpmcmc.errors import InputError
+from dpmcmc.models.formulas.coding import CodedTable, series_of
+from dpmcmc.models.formulas.families import Given
+from dpmcmc.models.formulas.formula import columns_of, regression_of, steps_of
+from dpmcmc.models.formulas.regression import Regression
+
+__all__ = ["Predictor", "Rows", "declared_rows"]
+
+_AT_ONCE = 2**22
+"""Numbers that are computed together: draws times rows."""
+
+
+class Rows(NamedTuple):
+    """Columns of rows, prepared as records are, and how many rows there are."""
+
+    columns: Mapping[str, np.ndarray]
+    count: int
+
+
+@dataclass(frozen=True, eq=False)
+class Predictor:
+    """A declared formula with draws of its parameters, as they are shown.
+
+    Parameters
+    ----------
+    declared
+        What `Model.declared` keeps.
+    draws
+        An array for each parameter, with draws along the first axis.
+    """
+
+    declared: Mapping[str, Any]
+    draws: Mapping[str, np.ndarray]
+
+    @cached_property
+    def regression(self) -> Regression:
+        """What the formula stands for."""
+        return regression_of(self.declared)
+
+    @property
+    def covariates(self) -> tuple[str, ...]:
+        """The columns that new rows must have."""
+        response = self.regression.response
+        known = {response.name, response.beside}
+        found = [name for name in columns_of(self.declared) if name not in known]
+        needed = [response.beside] if response.kind == "trials" else []
+        return (*(name for name in needed if name), *found)
+
+    def rows(self, table: Any, *, with_response: bool = False) -> Rows:
+        """Columns of new rows, coded and prepared as records were.
+
+        Raises
+        ------
+        InputError
+            If a column is missing, or a row has a missing value or an unknown level.
+        """
+        names = columns_of(self.declared) if with_response else self.covariates
+        coded = CodedTable(table, names, self.regression.declared.levels)
+        values, present = coded.read_values()
+        steps = {
+            name: steps
+            for name, steps in steps_of(self.regression).items()
+            if name in names
+        }
+        prepared = dict(values)
+        with jax.enable_x64(True):
+            for name, listed in steps.items():
+                column = jnp.asarray(values[name], jnp.float64)
+                for step in listed:
+                    column = jax.vmap(step)(column)  # type: ignore[arg-type]
+                prepared[name] = np.asarray(column)
+        known = [
+            np.isfinite(one).reshape(len(one), -1).all(1) for one in prepared.values()
+        ]
+        wrong = np.flatnonzero(~(present & np.logical_and.reduce(known or [present])))
+        if len(wrong):
+            raise InputError(
+                f"{len(wrong):,} of the {len(coded):,} rows have a missing value, or a "
+                f"level that was not declared; the first is row {wrong[0]}. Leave them "
+                "out, or fill them in."
+            )
+        return Rows(prepared, len(coded))
+
+    def expected(self, rows: Rows) -> np.ndarray:
+        """Means of the response, by draw and row; probabilities where it has levels."""
+        regression = self.regression
+
+        def one(draw: Any, row: Any) -> Any:
+            return regression.family.mean(self._at(draw, row))
+
+        return self._each(one, rows)
+
+    def responses(self, rows: Rows, seed: int) -> dict[str, np.ndarray]:
+        """Responses that are drawn, by draw and row, as a table has them."""
+        regression = self.regression
+        response = regression.response
+
+        def one(draw: Any, row: Any, key: Any) -> Any:
+            made = regression.respond(key, self._at(draw, row))
+            found = {response.name: response.original(made[response.name])}
+            if response.kind == "positive" and response.beside is not None:
+                found[response.beside] = made[response.beside]
+            return found
+
+        return self._each(one, rows, jax.random.key(seed))
+
+    def log_densities(self, rows: Rows) -> np.ndarray:
+        """Log-densities of the responses that rows have, by draw and row."""
+        regression = self.regression
+        response = regression.response
+
+        def one(draw: Any, row: Any) -> Any:
+            at = self._at(draw, row)
+            found = regression.family.log_density(row[response.name], at)
+            # of the response itself, not of what chains run on
+            if response.kind == "positive":
+                return found - row[response.name]
+            return found - np.log(response.unit)
+
+        return self._each(one, rows)
+
+    def _at(self, draw: Any, row: Any) -> Given:
+        """What the prepared response of a row depends on, at a draw as it is shown."""
+        regression = self.regression
+        response = regression.response
+        eta = regression.offset(row) + draw.get("Intercept", 0.0)
+        if regression.rows.size:
+            eta = eta + jnp.dot(regression.rows.raw(row), draw["coefficients"])
+        eta = regression.effects.add_shown(eta, draw, row)
+        names = [*regression.family.positive, "cutpoints"]
+        extra = {name: draw[name] for name in names if name in draw}
+        if "sd" in extra:
+            extra["sd"] = extra["sd"] / response.unit
+        scaled = (eta - response.shift) / response.unit
+        return Given(scaled, extra, response, row)
+
+    def _each(self, one: Callable[..., Any], rows: Rows, key: Any = None) -> Any:
+        """A function of a draw and a row, for all draws and rows, some at a time."""
+        draws = len(next(iter(self.draws.values())))
+        each = max(1, _AT_ONCE // draws)
+
+        def of_row(draw: Any, own: Any, columns: Any, place: Any) -> Any:
+            if own is None:
+                return one(draw, columns)
+            return one(draw, columns, jax.random.fold_in(own, place))
+
+        over_rows = jax.vmap(of_row, (None, None, 0, 0))
+        over_draws = jax.jit(jax.vmap(over_rows, (0, 0, None, None)))
+        with jax.enable_x64(True):
+            shown = {name: jnp.asarray(values) for name, values in self.draws.items()}
+            keys = None if key is None else jax.random.split(key, draws)
+            made = []
+            for start in range(0, rows.count, each):
+                end = min(start + each, rows.count)
+                part = {
+                    name: column[start:end] for name, column in rows.columns.items()
+                }
+                places = np.arange(start, end)
+                made.append(jax.device_get(over_draws(shown, keys, part, places)))
+        return jax.tree.map(lambda *parts: np.concatenate(parts, axis=1), *made)
+
+
+def declared_rows(
+    predictor: Predictor, count: int, covariates: Any, seed: int
+) -> dict[str, Any]:
+    """Rows of covariates, as a table has them: of a public table, or within bounds.
+
+    Parameters
+    ----------
+    predictor
+        The formula.
+    count
+        How many rows.
+    covariates
+        A public table of which rows are drawn with replacement; None for covariates
+        that are even within declared bounds and over declared levels.
+    seed
+        Makes them repeatable.
+    """
+    rng = np.random.default_rng(seed)
+    if covariates is not None:
+        columns = series_of(covariates)
+        missing = [name for name in predictor.covariates if name not in columns]
+        if missing:
+            raise InputError(
+                f"covariates lack {', '.join(map(repr, missing))}. Give a public table "
+                f"with the columns {', '.join(predictor.covariates)}."
+            )
+        size = len(next(iter(columns.values())))
+        chosen = rng.integers(0, size, count)
+        return {
+            name: np.asarray(columns[name].to_list(), object)[chosen].tolist()
+            for name in predictor.covariates
+        }
+    declared = predictor.regression.declared
+    found: dict[str, Any] = {}
+    for name in predictor.covariates:
+        if name in declared.levels:
+            levels = declared.levels[name]
+            values = levels.names if levels.is_text else levels.codes
+            found[name] = [
+                values[place] for place in rng.integers(0, len(values), count)
+            ]
+        else:
+            low, high = declared.bounds[name]
+            found[name] = rng.uniform(low, high, count)
+            if name == predictor.regression.response.beside:
+                found[name] = np.round(found[name])
+    return found
