@@ -154,7 +154,7 @@ class Posterior:
         return synthesize(self, n, covariates=covariates, tables=tables, seed=seed)
 
     def transform(
-        self, *, dims: Dims = {}, **functions: Callable[..., Any]
+        self, *, dims: Dims | None = None, **functions: Callable[..., Any]
     ) -> "Posterior":
         """The posterior with functions of its parameters added; it is free.
 
@@ -169,7 +169,7 @@ class Posterior:
         """
         from dpmcmc.posterior.functions import transform  # noqa: PLC0415 - slow
 
-        return transform(self, functions, dims)
+        return transform(self, functions, dims or {})
 
     def ratios(self) -> "pandas.DataFrame":
         """Odds ratios or rate ratios of coefficients, with 94% intervals."""

@@ -37,9 +37,9 @@ class Predictions:
     rows
         The rows that it was asked for.
     draws
-        By name, arrays of shape (chains, draws, rows, …): ``mean`` of `Posterior.predict`
-        (probabilities, along another axis, where the response has levels), or responses
-        of `Posterior.predictive` by the names of their columns.
+        By name, arrays of shape (chains, draws, rows, …): ``mean``, of
+        `Posterior.predict` (probabilities, along another axis, where the response has
+        levels); or responses, of `Posterior.predictive`, by the names of columns.
     levels
         The levels of the response, if it has any.
     observed
@@ -55,7 +55,7 @@ class Predictions:
     statement: Statement
 
     def table(self) -> "pandas.DataFrame":
-        """The rows, each with mean, sd and a 94% interval; or a column for each level."""
+        """The rows with mean, sd and 94% intervals; or with a column for each level."""
         import pandas as pd  # noqa: PLC0415 - slow to import
 
         (name, values), *_ = self.draws.items()
@@ -106,7 +106,8 @@ class Predictions:
         )
 
     def __str__(self) -> str:
-        return f"{self.table().to_string(max_rows=20)}\n\nFrom draws that are {self.statement.label}."
+        shown = self.table().to_string(max_rows=20)
+        return f"{shown}\n\nFrom draws that are {self.statement.label}."
 
     def _repr_html_(self) -> str:
         label = f"<p>From draws that are {self.statement.label}.</p>"

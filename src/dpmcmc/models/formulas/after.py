@@ -30,7 +30,7 @@ class Rows(NamedTuple):
     """Columns of rows, prepared as records are, and how many rows there are."""
 
     columns: Mapping[str, np.ndarray]
-    count: int
+    size: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +130,8 @@ class Predictor:
             found = regression.family.log_density(row[response.name], at)
             # of the response itself, not of what chains run on
             if response.kind == "positive":
-                return found - row[response.name]
+                ended = 1.0 if response.beside is None else row[response.beside]
+                return found - ended * row[response.name]
             return found - np.log(response.unit)
 
         return self._each(one, rows)
@@ -166,8 +167,8 @@ class Predictor:
             shown = {name: jnp.asarray(values) for name, values in self.draws.items()}
             keys = None if key is None else jax.random.split(key, draws)
             made = []
-            for start in range(0, rows.count, each):
-                end = min(start + each, rows.count)
+            for start in range(0, rows.size, each):
+                end = min(start + each, rows.size)
                 part = {
                     name: column[start:end] for name, column in rows.columns.items()
                 }

@@ -164,7 +164,7 @@ def _values(
 ) -> np.ndarray:
     """Rows at points of the declared box, in float64."""
     with jax.enable_x64(True):
-        made = jax.vmap(lambda one: _row(terms, one, is_centred))(points)
+        made = jax.jit(jax.vmap(lambda one: _row(terms, one, is_centred)))(points)
         return np.asarray(made, np.float64)
 
 

@@ -13,7 +13,7 @@ from dpmcmc.models.formulas.coding import CodedTable
 from dpmcmc.models.formulas.declared import Declared
 from dpmcmc.models.formulas.families import FAMILIES, Family
 from dpmcmc.models.formulas.regression import Regression
-from dpmcmc.models.formulas.terms import Parsed, columns_in
+from dpmcmc.models.formulas.terms import Call, Parsed, columns_in
 from dpmcmc.models.settings import Range
 
 __all__ = ["coded_table", "columns_of", "formula", "regression_of", "steps_of"]
@@ -147,6 +147,7 @@ def regression_of(declared: Mapping[str, Any]) -> Regression:
             f"the formula explains {min(again)!r} by itself: it stands on both sides. "
             "Leave it out on the right."
         )
+    _require_declared(parsed, known)
     return Regression.of(
         parsed,
         family,
@@ -167,6 +168,21 @@ def coded_table(declared: Mapping[str, Any], table: Any) -> CodedTable:
     """The columns of a table in memory, coded as a declared formula reads them."""
     known = Declared.of(declared["bounds"], declared["levels"])
     return CodedTable(table, columns_of(declared), known.levels)
+
+
+def _require_declared(parsed: Parsed, declared: Declared) -> None:
+    """Name all columns on the right of which nothing is declared, at once."""
+    of_levels = {name for one in parsed.groups for name in one.factors}
+    for term in parsed.terms:
+        for part in term:
+            if isinstance(part, Call) and part.function == "C":
+                of_levels |= set(columns_in(part))
+    known = {*declared.bounds, *declared.levels}
+    unknown = [name for name in _covariates(parsed) if name not in known]
+    declared.require(
+        [name for name in unknown if name not in of_levels],
+        [name for name in unknown if name in of_levels],
+    )
 
 
 def _covariates(parsed: Parsed) -> list[str]:
@@ -210,6 +226,8 @@ def _items(name: str, given: Any) -> Any:
 
 def _plain(values: Any) -> Any:
     """Levels as JSON has them."""
+    if isinstance(values, str):
+        return values
     try:
         return [getattr(one, "item", lambda one=one: one)() for one in values]
     except TypeError:

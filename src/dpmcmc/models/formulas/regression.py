@@ -27,7 +27,7 @@ from dpmcmc.models.formulas.expressions import Columns, evaluate, require_known
 from dpmcmc.models.formulas.families import Family, Given
 from dpmcmc.models.formulas.groups import Effects, effects_of
 from dpmcmc.models.formulas.response import Response, response_of
-from dpmcmc.models.formulas.terms import Expression, Parsed, columns_in
+from dpmcmc.models.formulas.terms import Parsed, columns_in
 from dpmcmc.models.priors import Normal, Prior
 
 __all__ = ["Regression"]
@@ -234,9 +234,9 @@ def _prior_scales(
             f"has {', '.join(map(repr, rows.names)) or 'none'}."
         )
     found = [float(prior_scale)] * rows.size
-    for name, sd in priors.items():
+    for name, given in priors.items():
         place = rows.names.index(name)
-        sd = require_positive(f"priors[{name!r}]", sd, "Give a standard deviation.")
+        sd = require_positive(f"priors[{name!r}]", given, "Give a standard deviation.")
         found[place] = sd * float(rows.unit[place]) / unit
     return found
 
@@ -262,7 +262,7 @@ def _parts(
 
 
 def _centre(family: Family, response: Response, has_offset: bool) -> float:
-    """Where the prior of the intercept lies: at a value in the lower half of a range."""
+    """Where the prior of the intercept lies: within the declared range."""
     low, high = response.bounds
     if family.kind == "positive":
         return 0.5 * (math.log(low) + math.log(high))
