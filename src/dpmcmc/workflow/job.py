@@ -45,7 +45,10 @@ class Job:
     Attributes
     ----------
     model
-        The Python file of the model, and its name in it: ``model.py:model``.
+        The Python file of the model, and its name in it: ``model.py:model``; or a
+        formula, such as ``ill ~ age + (1 | clinic)``.
+    family
+        The family of a formula; gaussian unless given.
     data
         The data file; none for a rehearsal of a number of records.
     epsilon, delta, rho, mu
@@ -77,6 +80,7 @@ class Job:
     delta: float
     rho: float | None = None
     mu: float | None = None
+    family: str | None = None
     columns: tuple[str, ...] | None = None
     levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     integers: tuple[str, ...] = ()
@@ -98,6 +102,11 @@ class Job:
     analyst: str = ""
     purpose: str = ""
     only: bool = False
+
+    @property
+    def is_formula(self) -> bool:
+        """Whether the model is a formula, and not a name in a file."""
+        return "~" in self.model
 
     def made_method(self) -> Method | None:
         """The method with its settings; None for the default of `sample`.
@@ -146,7 +155,7 @@ def settled(job: Job) -> Job:
         analyst = analyst or analyst_or_user(None)
         ledger = ledger if "://" in ledger else _whole(ledger)
     data = None if job.data is None else _whole(job.data)
-    model = _whole(job.model)
+    model = job.model if job.is_formula else _whole(job.model)
     return replace(job, model=model, data=data, ledger=ledger, analyst=analyst)
 
 

@@ -212,7 +212,10 @@ def _report(
     title: str,
 ) -> Path:
     asked = {
-        "Model": Path(job.model).name,
+        "Formula" if job.is_formula else "Model": job.model
+        if job.is_formula
+        else Path(job.model).name,
+        "Family": (job.family or "gaussian") if job.is_formula else "",
         "Data set": job.dataset or Path(job.data or "").name,
         "Protected": posterior.statement.counted,
         "Purpose": job.purpose,

@@ -8,6 +8,7 @@ in a Python file, of which `load_study` reads one object.
 
 import hashlib
 import inspect
+import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,6 +23,7 @@ from dpmcmc.files import DataFile, FileError
 from dpmcmc.files.problems import not_readable
 from dpmcmc.model import Model, Preparation
 from dpmcmc.model.preparation import Clamp
+from dpmcmc.models.formulas import columns_of, formula
 from dpmcmc.private import Records
 from dpmcmc.rehearsal.simulate import Covariates
 from dpmcmc.workflow.job import Job
@@ -114,6 +116,8 @@ class Study:
         before, own = self.preparation, model.preparation
         if before is not None:
             own = before if own is None else before.then(own)
+        if getattr(model, "declared", None) is not None:  # it knows its levels
+            return replace(model, preparation=own)
         changed = frozenset() if before is None else before.made
         texts = {
             f"{column}={code}": f"{column}={text}"
@@ -215,6 +219,13 @@ def load_study(place: str) -> tuple[Study, str]:
 
 def study_of(job: Job) -> tuple[Study, str]:
     """The study of a job, with what the job adds to it, and the SHA-256 of its file."""
+    if job.is_formula:
+        return _study_of_formula(job)
+    if job.family is not None:
+        raise InputError(
+            f"the family is {job.family!r}, but {job.model} is no formula. Leave the "
+            "family out, or write a formula such as 'ill ~ age + income'."
+        )
     study, digest = load_study(job.model)
     preparation = study.preparation
     if job.bounds:
@@ -230,6 +241,35 @@ def study_of(job: Job) -> tuple[Study, str]:
         preparation=preparation,
     )
     return study, digest
+
+
+def _study_of_formula(job: Job) -> tuple[Study, str]:
+    """The study of a formula with the bounds and levels that the job declares.
+
+    Levels that are all whole numbers are numbers.
+    """
+    if job.columns is not None:
+        raise InputError("a formula names its columns. Leave the columns out.")
+    family = job.family or "gaussian"
+    levels = {name: _as_numbers(values) for name, values in job.levels.items()}
+    model = formula(job.model, family=family, bounds=job.bounds, levels=levels)
+    assert model.declared is not None
+    columns = columns_of(model.declared)
+    texts = {
+        name: tuple(map(str, values))
+        for name, values in levels.items()
+        if name in columns and isinstance(values[0], str)
+    }
+    study = Study(model, columns, texts, unit=job.unit, most=job.most)
+    declared = json.dumps(model.declared, sort_keys=True)
+    return study, hashlib.sha256(declared.encode()).hexdigest()
+
+
+def _as_numbers(values: Sequence[str]) -> Sequence[str | int]:
+    try:
+        return [int(value) for value in values]
+    except ValueError:
+        return values
 
 
 def _module(path: Path, source: bytes) -> ModuleType:
