@@ -5,9 +5,10 @@
 Draws are released; nothing here reads a record, and nothing costs anything.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -48,10 +49,10 @@ class Predictor:
     declared: Mapping[str, Any]
     draws: Mapping[str, np.ndarray]
 
-    @cached_property
+    @property
     def regression(self) -> Regression:
-        """What the formula stands for."""
-        return regression_of(self.declared)
+        """What the formula stands for; the same object for the same declaration."""
+        return _regression(json.dumps(dict(self.declared)))
 
     @property
     def covariates(self) -> tuple[str, ...]:
@@ -99,82 +100,80 @@ class Predictor:
 
     def expected(self, rows: Rows) -> np.ndarray:
         """Means of the response, by draw and row; probabilities where it has levels."""
-        regression = self.regression
-
-        def one(draw: Any, row: Any) -> Any:
-            return regression.family.mean(self._at(draw, row))
-
-        return self._each(one, rows)
+        found: np.ndarray = self._each(_mean, rows)
+        return found
 
     def responses(self, rows: Rows, seed: int) -> dict[str, np.ndarray]:
         """Responses that are drawn, by draw and row, as a table has them."""
-        regression = self.regression
-        response = regression.response
-
-        def one(draw: Any, row: Any, key: Any) -> Any:
-            made = regression.respond(key, self._at(draw, row))
-            found = {response.name: response.original(made[response.name])}
-            if response.kind == "positive" and response.beside is not None:
-                found[response.beside] = made[response.beside]
-            return found
-
-        return self._each(one, rows, jax.random.key(seed))
+        found: dict[str, np.ndarray] = self._each(_response, rows, seed)
+        return found
 
     def log_densities(self, rows: Rows) -> np.ndarray:
         """Log-densities of the responses that rows have, by draw and row."""
-        regression = self.regression
-        response = regression.response
+        found: np.ndarray = self._each(_log_density, rows)
+        return found
 
-        def one(draw: Any, row: Any) -> Any:
-            at = self._at(draw, row)
-            found = regression.family.log_density(row[response.name], at)
-            # of the response itself, not of what chains run on
-            if response.kind == "positive":
-                ended = 1.0 if response.beside is None else row[response.beside]
-                return found - ended * row[response.name]
-            return found - np.log(response.unit)
-
-        return self._each(one, rows)
-
-    def _at(self, draw: Any, row: Any) -> Given:
-        """What the prepared response of a row depends on, at a draw as it is shown."""
-        regression = self.regression
-        response = regression.response
-        eta = regression.offset(row) + draw.get("Intercept", 0.0)
-        if regression.rows.size:
-            eta = eta + jnp.dot(regression.rows.raw(row), draw["coefficients"])
-        eta = regression.effects.add_shown(eta, draw, row)
-        names = [*regression.family.positive, "cutpoints"]
-        extra = {name: draw[name] for name in names if name in draw}
-        if "sd" in extra:
-            extra["sd"] = extra["sd"] / response.unit
-        scaled = (eta - response.shift) / response.unit
-        return Given(scaled, extra, response, row)
-
-    def _each(self, one: Callable[..., Any], rows: Rows, key: Any = None) -> Any:
-        """A function of a draw and a row, for all draws and rows, some at a time."""
+    def _each(self, what: "_What", rows: Rows, seed: int = 0) -> Any:
+        """A number of each draw and row, for some rows at a time."""
         draws = len(next(iter(self.draws.values())))
         each = max(1, _AT_ONCE // draws)
-
-        def of_row(draw: Any, own: Any, columns: Any, place: Any) -> Any:
-            if own is None:
-                return one(draw, columns)
-            return one(draw, columns, jax.random.fold_in(own, place))
-
-        over_rows = jax.vmap(of_row, (None, None, 0, 0))
-        over_draws = jax.jit(jax.vmap(over_rows, (0, 0, None, None)))
         with jax.enable_x64(True):
             shown = {name: jnp.asarray(values) for name, values in self.draws.items()}
-            keys = None if key is None else jax.random.split(key, draws)
+            keys = jax.random.split(jax.random.key(seed), draws)
             made = []
             for start in range(0, rows.size, each):
-                end = min(start + each, rows.size)
-                part = {
-                    name: column[start:end] for name, column in rows.columns.items()
-                }
-                places = np.arange(start, end)
-                made.append(jax.device_get(over_draws(shown, keys, part, places)))
+                places = np.arange(start, min(start + each, rows.size))
+                part = {name: column[places] for name, column in rows.columns.items()}
+                found = _over_all(self.regression, what, shown, keys, part, places)
+                made.append(jax.device_get(found))
         return jax.tree.map(lambda *parts: np.concatenate(parts, axis=1), *made)
+
+
+_What = Callable[[Regression, Given, Any], Any]
+"""Computes something from what a response depends on, and a JAX random key."""
+
+
+def _mean(regression: Regression, at: Given, key: Any) -> Any:
+    del key
+    return regression.family.mean(at)
+
+
+def _response(regression: Regression, at: Given, key: Any) -> Any:
+    response = regression.response
+    made = regression.respond(key, at)
+    found = {response.name: response.original(made[response.name])}
+    if response.kind == "positive" and response.beside is not None:
+        found[response.beside] = made[response.beside]
+    return found
+
+
+def _log_density(regression: Regression, at: Given, key: Any) -> Any:
+    """Of the response itself, not of what chains run on."""
+    del key
+    response = regression.response
+    y = at.record[response.name]
+    found = regression.family.log_density(y, at)
+    if response.kind == "positive":
+        ended = 1.0 if response.beside is None else at.beside
+        return found - ended * y
+    return found - np.log(response.unit)
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _over_all(
+    regression: Regression, what: _What, draws: Any, keys: Any, rows: Any, places: Any
+) -> Any:
+    def of_row(draw: Any, key: Any, row: Any, place: Any) -> Any:
+        at = regression.given_shown(draw, row)
+        return what(regression, at, jax.random.fold_in(key, place))
+
+    over_rows = jax.vmap(of_row, (None, None, 0, 0))
+    return jax.vmap(over_rows, (0, 0, None, None))(draws, keys, rows, places)
+
+
+@lru_cache(maxsize=32)
+def _regression(declared: str) -> Regression:
+    return regression_of(json.loads(declared))
 
 
 def declared_rows(

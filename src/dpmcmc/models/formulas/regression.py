@@ -169,6 +169,19 @@ class Regression:
         eta = self.predictor(theta, record)
         return Given(eta, self.extra(theta), self.response, record)
 
+    def given_shown(self, draw: Any, record: Columns) -> Given:
+        """The same at a draw as it is shown."""
+        eta = self.offset(record) + draw.get("Intercept", 0.0)
+        if self.rows.size:
+            eta = eta + jnp.dot(self.rows.raw(record), draw["coefficients"])
+        eta = self.effects.add_shown(eta, draw, record)
+        names = [*self.family.positive, "cutpoints"]
+        extra = {name: draw[name] for name in names if name in draw}
+        if "sd" in extra:
+            extra["sd"] = extra["sd"] / self.response.unit
+        scaled = (eta - self.response.shift) / self.response.unit
+        return Given(scaled, extra, self.response, record)
+
     def log_likelihood(self, theta: Any, record: Columns) -> Any:
         """The log-likelihood of one prepared record."""
         y = record[self.response.name]
