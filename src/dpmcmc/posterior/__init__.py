@@ -5,6 +5,6 @@
 from dpmcmc.posterior.posterior import Posterior
 from dpmcmc.posterior.predictions import Predictions, compare
 from dpmcmc.posterior.statement import Statement
-from dpmcmc.posterior.synthetic import Synthetic, combine
+from dpmcmc.posterior.synthetic_tables import Synthetic, combine
 
 __all__ = ["Posterior", "Predictions", "Statement", "Synthetic", "combine", "compare"]

@@ -69,15 +69,21 @@ def ratios(posterior: "Posterior") -> "pandas.DataFrame":
             "logarithm of a ratio; the summary has it."
         )
     name = family.ratio
-    made = transform(posterior, {name: lambda draws: np.exp(draws["coefficients"])}, {})
+    made = transform(
+        posterior,
+        {name: lambda draws: np.exp(draws["coefficients"])},
+        {name: posterior.dims["coefficients"]},
+    )
     table = made.summary()
     kept = [title for title in table.index if title.startswith(f"{name}[")]
     return table.loc[kept, ["mean", "sd", "hdi_3%", "hdi_97%"]]
 
 
 def _like(posterior: "Posterior", shape: tuple[int, ...]) -> Any:
-    """The dims of a parameter of the same shape, if one of that shape has any."""
-    for name, axes in posterior.dims.items():
-        if shape and posterior.draws[name].shape[2:] == shape:
-            return axes
-    return None
+    """The dims of parameters of the same shape, if all of that shape have the same."""
+    found = {
+        tuple(axes)
+        for name, axes in posterior.dims.items()
+        if shape and posterior.draws[name].shape[2:] == shape
+    }
+    return found.pop() if len(found) == 1 else None

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from arviz import InferenceData
 
     from dpmcmc.posterior.predictions import Predictions
-    from dpmcmc.posterior.synthetic import Synthetic
+    from dpmcmc.posterior.synthetic_tables import Synthetic
 
 __all__ = ["Posterior"]
 
@@ -149,7 +149,7 @@ class Posterior:
         seed
             Makes them repeatable.
         """
-        from dpmcmc.posterior.synthetic import synthesize  # noqa: PLC0415 - slow
+        from dpmcmc.posterior.synthetic_tables import synthesize  # noqa: PLC0415 - slow
 
         return synthesize(self, n, covariates=covariates, tables=tables, seed=seed)
 
@@ -161,8 +161,8 @@ class Posterior:
         Parameters
         ----------
         dims
-            Dimensions of what is added; those of a parameter of the same shape unless
-            given.
+            Dimensions of what is added; unless given, those of the parameters of the
+            same shape, if they agree.
         functions
             By name, functions of a dict of draws of shape (chains, draws, …):
             ``transform(odds_ratio=lambda draws: np.exp(draws["coefficients"]))``.

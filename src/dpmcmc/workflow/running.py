@@ -4,6 +4,7 @@
 
 import json
 from contextlib import suppress
+from datetime import date
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -63,7 +64,8 @@ def run(job: Job, out: str | Path, *, ask: Ask, progress: bool = True) -> Outcom
     is_new = not Path(out).exists()
     with open_ledger(settled(job)) as (whole, ledger):
         study, digest = study_of(whole)
-        facts = {"job": facts_of(whole), "model": digest}
+        begun = date.today().isoformat()
+        facts = {"job": facts_of(whole), "model": digest, "begun": begun}
         with RunFolder.create(out, facts) as folder:
             try:
                 return _go(whole, study, folder, ledger, ask, progress)
@@ -218,6 +220,7 @@ def _report(
         "Family": (job.family or "gaussian") if job.is_formula else "",
         "Data set": job.dataset or Path(job.data or "").name,
         "Protected": posterior.statement.counted,
+        "Date": folder.facts.get("begun", ""),
         "Purpose": job.purpose,
         "Asked by": job.analyst,
     }

@@ -9,8 +9,8 @@ from scipy.interpolate import BSpline
 
 import dpmcmc
 from dpmcmc.models.formulas import regression_of
-from dpmcmc.models.formulas.declared import Declared
-from dpmcmc.models.formulas.design import rows_of
+from dpmcmc.models.formulas.bounds_and_levels import Declared
+from dpmcmc.models.formulas.rows import rows_of
 from dpmcmc.models.formulas.terms import Parsed
 
 DECLARED = Declared.of(

@@ -19,15 +19,15 @@ from dpmcmc.errors import InputError
 from dpmcmc.models.formulas.coding import CodedTable, series_of
 from dpmcmc.models.formulas.families import Given
 from dpmcmc.models.formulas.formula import columns_of, regression_of, steps_of
-from dpmcmc.models.formulas.regression import Regression
+from dpmcmc.models.formulas.linear_model import Regression
 
-__all__ = ["Predictor", "Rows", "declared_rows"]
+__all__ = ["Predictor", "PreparedRows", "declared_rows"]
 
 _AT_ONCE = 2**22
 """Numbers that are computed together: draws times rows."""
 
 
-class Rows(NamedTuple):
+class PreparedRows(NamedTuple):
     """Columns of rows, prepared as records are, and how many rows there are."""
 
     columns: Mapping[str, np.ndarray]
@@ -63,7 +63,7 @@ class Predictor:
         needed = [response.beside] if response.kind == "trials" else []
         return (*(name for name in needed if name), *found)
 
-    def rows(self, table: Any, *, with_response: bool = False) -> Rows:
+    def rows(self, table: Any, *, with_response: bool = False) -> PreparedRows:
         """Columns of new rows, coded and prepared as records were.
 
         Raises
@@ -96,24 +96,24 @@ class Predictor:
                 f"level that was not declared; the first is row {wrong[0]}. Leave them "
                 "out, or fill them in."
             )
-        return Rows(prepared, len(coded))
+        return PreparedRows(prepared, len(coded))
 
-    def expected(self, rows: Rows) -> np.ndarray:
+    def expected(self, rows: PreparedRows) -> np.ndarray:
         """Means of the response, by draw and row; probabilities where it has levels."""
         found: np.ndarray = self._each(_mean, rows)
         return found
 
-    def responses(self, rows: Rows, seed: int) -> dict[str, np.ndarray]:
+    def responses(self, rows: PreparedRows, seed: int) -> dict[str, np.ndarray]:
         """Responses that are drawn, by draw and row, as a table has them."""
         found: dict[str, np.ndarray] = self._each(_response, rows, seed)
         return found
 
-    def log_densities(self, rows: Rows) -> np.ndarray:
+    def log_densities(self, rows: PreparedRows) -> np.ndarray:
         """Log-densities of the responses that rows have, by draw and row."""
         found: np.ndarray = self._each(_log_density, rows)
         return found
 
-    def _each(self, what: "_What", rows: Rows, seed: int = 0) -> Any:
+    def _each(self, what: "_What", rows: PreparedRows, seed: int = 0) -> Any:
         """A number of each draw and row, for some rows at a time."""
         draws = len(next(iter(self.draws.values())))
         each = max(1, _AT_ONCE // draws)
@@ -179,7 +179,7 @@ def _regression(declared: str) -> Regression:
 def declared_rows(
     predictor: Predictor, count: int, covariates: Any, seed: int
 ) -> dict[str, Any]:
-    """Rows of covariates, as a table has them: of a public table, or within bounds.
+    """Make covariates, as a table has them: of a public table, or within bounds.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ import narwhals as nw
 import numpy as np
 
 from dpmcmc.errors import InputError
-from dpmcmc.models.formulas.declared import Levels
+from dpmcmc.models.formulas.bounds_and_levels import Levels
 
 __all__ = ["CodedTable", "series_of"]
 

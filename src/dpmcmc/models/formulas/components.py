@@ -9,10 +9,10 @@ from typing import Any
 import jax.numpy as jnp
 
 from dpmcmc.errors import InputError
-from dpmcmc.models.formulas.declared import Declared
+from dpmcmc.models.formulas.bounds_and_levels import Declared
 from dpmcmc.models.formulas.expressions import (
-    Basis,
     Columns,
+    Expansion,
     basis_of,
     evaluate,
     require_known,
@@ -29,7 +29,7 @@ class Component:
     expression: Expression
     declared: Declared
     levels_of: str | None = None
-    basis: Basis | None = None
+    basis: Expansion | None = None
 
     @property
     def key(self) -> str:

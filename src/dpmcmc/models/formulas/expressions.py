@@ -16,11 +16,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.errors import InputError
-from dpmcmc.models.formulas.declared import Declared
+from dpmcmc.models.formulas.bounds_and_levels import Declared
 from dpmcmc.models.formulas.terms import Call, Expression, Name, Value, columns_in
 from dpmcmc.models.settings import Range
 
-__all__ = ["Basis", "Columns", "basis_of", "evaluate", "require_known"]
+__all__ = ["Columns", "Expansion", "basis_of", "evaluate", "require_known"]
 
 Columns = Mapping[str, Any]
 """One prepared record: numbers by column, and vectors of levels."""
@@ -96,7 +96,7 @@ def require_known(expression: Expression) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Basis:
+class Expansion:
     """Several columns made of one: splines or polynomials on its declared bounds.
 
     Attributes
@@ -114,7 +114,7 @@ class Basis:
     at: Callable[[Any], jax.Array]
 
 
-def basis_of(call: Call, declared: Declared) -> Basis | None:
+def basis_of(call: Call, declared: Declared) -> Expansion | None:
     """The basis that a call stands for; None if it is no basis.
 
     ``bs(x, df=5, degree=3)`` are B-splines with evenly spaced knots between the
@@ -148,13 +148,13 @@ def basis_of(call: Call, declared: Declared) -> Basis | None:
     low, high = declared.bounds[head.name]
     if call.function == "poly":
         degree = whole.get("degree", 2)
-        return Basis(head.name, degree, _Legendre(low, high, degree))
+        return Expansion(head.name, degree, _Legendre(low, high, degree))
     degree, size = whole.get("degree", _DEGREE), whole.get("df", _COLUMNS)
     if size < degree:
         raise InputError(
             f"the formula has {call}; df must be at least the degree, {degree}."
         )
-    return Basis(head.name, size, _Splines(low, high, degree, size))
+    return Expansion(head.name, size, _Splines(low, high, degree, size))
 
 
 @dataclass(frozen=True)

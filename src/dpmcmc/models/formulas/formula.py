@@ -9,10 +9,10 @@ from dpmcmc.errors import InputError, require_positive
 from dpmcmc.model.model import Model
 from dpmcmc.model.preparation import Clamp, OneHot, Preparation, Step
 from dpmcmc.model.responses import Moments
+from dpmcmc.models.formulas.bounds_and_levels import Declared
 from dpmcmc.models.formulas.coding import CodedTable
-from dpmcmc.models.formulas.declared import Declared
 from dpmcmc.models.formulas.families import FAMILIES, Family
-from dpmcmc.models.formulas.regression import Regression
+from dpmcmc.models.formulas.linear_model import Regression
 from dpmcmc.models.formulas.terms import Call, Parsed, columns_in
 from dpmcmc.models.settings import Range
 
@@ -34,6 +34,7 @@ def formula(
     family: str = "gaussian",
     bounds: Mapping[str, Range] = {},
     levels: Mapping[str, Sequence[Any]] = {},
+    units: Mapping[str, str] = {},
     priors: Mapping[str, float] = {},
     prior_scale: float = 2.5,
     group_scale: float = 0.5,
@@ -62,6 +63,8 @@ def formula(
         For each other column, and for groups, the values that it may have: texts, or
         whole numbers. Coefficients compare with the first. A record with another value
         counts for nothing.
+    units
+        Units of measurement of columns, such as ``{"age": "years"}``, for reports.
     priors
         Standard deviations of the normal priors of coefficients, by their names, for
         one unit of the column.
@@ -100,6 +103,7 @@ def formula(
         "family": family,
         "bounds": {name: list(pair) for name, pair in _items("bounds", bounds)},
         "levels": {name: _plain(values) for name, values in _items("levels", levels)},
+        "units": {name: str(unit) for name, unit in _items("units", units)},
         "priors": dict(_items("priors", priors)),
         "prior_scale": prior_scale,
         "group_scale": group_scale,

@@ -20,9 +20,9 @@ import numpy as np
 from jax.scipy.stats import norm
 
 from dpmcmc.errors import InputError
-from dpmcmc.models.formulas.declared import Declared
-from dpmcmc.models.formulas.design import Rows, Scaled, scaled_number
+from dpmcmc.models.formulas.bounds_and_levels import Declared
 from dpmcmc.models.formulas.expressions import Columns
+from dpmcmc.models.formulas.rows import DesignRows, Scaled, scaled_number
 from dpmcmc.models.formulas.terms import Group
 
 __all__ = ["Effect", "Effects", "effects_of"]
@@ -198,7 +198,7 @@ class Effects:
 
 def effects_of(
     groups: Sequence[Group],
-    rows: Rows,
+    rows: DesignRows,
     has_constant: bool,
     declared: Declared,
     outputs: int | None,
@@ -226,7 +226,7 @@ def effects_of(
     return Effects(tuple(terms), outputs, scale)
 
 
-def _place(slope: Scaled, name: str, rows: Rows) -> int | None:
+def _place(slope: Scaled, name: str, rows: DesignRows) -> int | None:
     """Where a row has the same column, in the same units."""
     if name not in rows.names:
         return None

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from dpmcmc.errors import InputError
 from dpmcmc.model.preparation import Clamp, Log, Standardise, Step
-from dpmcmc.models.formulas.declared import Declared
+from dpmcmc.models.formulas.bounds_and_levels import Declared
 from dpmcmc.models.formulas.terms import Call, Expression, Name
 from dpmcmc.models.settings import Range
 

@@ -16,12 +16,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.errors import InputError
+from dpmcmc.models.formulas.bounds_and_levels import Declared
 from dpmcmc.models.formulas.components import Component, Term, components_of, terms_of
-from dpmcmc.models.formulas.declared import Declared
 from dpmcmc.models.formulas.expressions import Columns
 from dpmcmc.models.formulas.terms import Expression, columns_in
 
-__all__ = ["Rows", "Scaled", "rows_of", "scaled_number"]
+__all__ = ["DesignRows", "Scaled", "rows_of", "scaled_number"]
 
 _SAME = 1e-7
 """Columns that differ by less, in units of their scale, are the same functions."""
@@ -45,7 +45,7 @@ class Scaled:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class DesignRows:
     """The rows of a design, scaled and as the formula has them.
 
     Attributes
@@ -107,7 +107,7 @@ class Rows:
 
 def rows_of(
     products: Sequence[tuple[Expression, ...]], has_intercept: bool, declared: Declared
-) -> Rows:
+) -> DesignRows:
     """The rows of the common terms of a formula.
 
     Raises
@@ -121,7 +121,7 @@ def rows_of(
     names = tuple(name for term in terms for name in term.names)
     if not names:
         nothing = np.zeros(0)
-        return Rows((), (), False, nothing, nothing, nothing, np.zeros((0, 0)))
+        return DesignRows((), (), False, nothing, nothing, nothing, np.zeros((0, 0)))
     read = [name for one in products for part in one for name in columns_in(part)]
     points = declared.points(list(dict.fromkeys(read)))
     plain = _values(terms, points, is_centred=False)
@@ -135,7 +135,7 @@ def rows_of(
         if found is not None:
             break
     assert found is not None
-    return Rows(terms, names, is_centred, shift, unit, *found)
+    return DesignRows(terms, names, is_centred, shift, unit, *found)
 
 
 def scaled_number(

@@ -21,12 +21,12 @@ import numpy as np
 from jax.scipy.stats import norm
 
 from dpmcmc.errors import InputError, require_positive
-from dpmcmc.models.formulas.declared import Declared
-from dpmcmc.models.formulas.design import Rows, rows_of
+from dpmcmc.models.formulas.bounds_and_levels import Declared
 from dpmcmc.models.formulas.expressions import Columns, evaluate, require_known
 from dpmcmc.models.formulas.families import Family, Given
 from dpmcmc.models.formulas.groups import Effects, effects_of
 from dpmcmc.models.formulas.response import Response, response_of
+from dpmcmc.models.formulas.rows import DesignRows, rows_of
 from dpmcmc.models.formulas.terms import Parsed, columns_in
 from dpmcmc.models.priors import Normal, Prior
 
@@ -71,7 +71,7 @@ class Regression:
     family: Family
     declared: Declared
     response: Response
-    rows: Rows
+    rows: DesignRows
     effects: Effects
     prior: Prior
 
@@ -238,7 +238,7 @@ class Regression:
 
 
 def _prior_scales(
-    rows: Rows, priors: Mapping[str, float], prior_scale: float, unit: float
+    rows: DesignRows, priors: Mapping[str, float], prior_scale: float, unit: float
 ) -> list[float]:
     """Scales of the coefficients of scaled rows, from those of named columns."""
     if unknown := sorted(set(priors) - set(rows.names)):
