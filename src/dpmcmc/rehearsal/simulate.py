@@ -69,7 +69,8 @@ def simulate_records(
 
 def without_preparation(model: Model) -> Model:
     """The model of records that are prepared already, shown as θ itself."""
-    return replace(model, preparation=None, transform=None, coords={}, dims={})
+    plain = {"preparation": None, "transform": None, "declared": None}
+    return replace(model, **plain, coords={}, dims={})
 
 
 def _maker(

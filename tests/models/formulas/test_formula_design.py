@@ -162,3 +162,22 @@ def test_the_prior_of_effects_is_that_of_independent_normals(
         points = [model.draw_prior(jax.random.key(seed)) for seed in range(3)]
         differences = [float(model.log_prior(one)) - stated(one) for one in points]
     np.testing.assert_allclose(differences, differences[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "records", [50, {"x": np.zeros(50), "y": [0.0] * 50, "c": [""] * 50}]
+)
+def test_records_are_simulated_by_what_is_declared(records: object) -> None:
+    """For a rehearsal: covariates even within bounds, responses of the model."""
+    from dpmcmc.rehearsal.rehearse import _simulated
+
+    model = dpmcmc.formula(
+        "y ~ x + c", bounds={"x": (10, 50), "y": (0, 8)}, levels={"c": ["p", "q"]}
+    )
+    plain, count, made, _ = _simulated(model, records, None, None, 0)
+    assert count == 50
+    assert made["c"].shape == (50, 2)
+    assert made["x"].min() >= 10
+    assert plain.declared is None
+    each = jax.vmap(plain.log_likelihood, (None, 0))(plain.initial, made)
+    assert np.all(np.isfinite(each))

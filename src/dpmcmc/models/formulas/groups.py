@@ -74,7 +74,7 @@ class Effect:
 
     def about_mean(self, theta: Any) -> Any:
         """The effects less their mean, where a coefficient has it."""
-        own = theta[self.group.name]
+        own = jnp.asarray(theta[self.group.name])
         if self.place is None:
             return own
         basis = jnp.asarray(self.contrasts, own.dtype)
