@@ -69,8 +69,9 @@ def simulate_records(
 
 def without_preparation(model: Model) -> Model:
     """The model of records that are prepared already, shown as θ itself."""
-    plain = {"preparation": None, "transform": None, "declared": None}
-    return replace(model, **plain, coords={}, dims={})
+    return replace(
+        model, preparation=None, transform=None, declared=None, coords={}, dims={}
+    )
 
 
 def _maker(

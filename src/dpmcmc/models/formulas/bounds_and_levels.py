@@ -122,26 +122,6 @@ class Declared:
                 return f" Was {close[0]!r} meant by {name!r}?"
         return ""
 
-    def typical(self, columns: Sequence[str]) -> dict[str, np.ndarray]:
-        """Points as records may be: numbers about the middle, levels even.
-
-        The middle of a positive range that spans more than a hundredfold is geometric.
-        """
-        rng = np.random.default_rng(0)
-        found: dict[str, np.ndarray] = {}
-        for name in columns:
-            if name in self.levels:
-                count = len(self.levels[name].codes)
-                found[name] = np.eye(count)[rng.integers(0, count, _POINTS)]
-                continue
-            low, high = self.bounds[name]
-            places = rng.beta(3, 3, _POINTS)
-            if low > 0 and high > 100 * low:
-                found[name] = low * (high / low) ** places
-            else:
-                found[name] = low + (high - low) * places
-        return found
-
     def points(self, columns: Sequence[str]) -> dict[str, np.ndarray]:
         """Points of the declared box, as prepared records have them, by column.
 

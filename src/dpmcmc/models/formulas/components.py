@@ -4,8 +4,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from dpmcmc.errors import InputError
@@ -41,12 +43,16 @@ class Component:
         """Whether it is one number, of any size."""
         return self.levels_of is None and self.basis is None
 
-    @property
+    @cached_property
     def centre(self) -> float | None:
-        """The middle of its bounds, if it is a plain column of numbers."""
-        if not self.is_number or not isinstance(self.expression, Name):
+        """The middle of its range within the declared bounds, if it is a number."""
+        if not self.is_number:
             return None
-        return sum(self.declared.bounds[self.expression.name]) / 2
+        points = self.declared.points(columns_in(self.expression))
+        with jax.enable_x64(True), jax.ensure_compile_time_eval():
+            columns = {name: jnp.asarray(values) for name, values in points.items()}
+            values = evaluate(self.expression, columns, self.declared.bounds)
+            return float(jnp.min(values) + jnp.max(values)) / 2
 
     def names(self, is_reduced: bool) -> tuple[str, ...]:
         """What its columns are called; the first level is left out if reduced."""
@@ -63,8 +69,8 @@ class Component:
     def at(self, columns: Columns, is_reduced: bool, is_centred: bool) -> Any:
         """Its columns at one record.
 
-        A plain column may be centred at the middle of its bounds: products of columns
-        are then nearly independent of the columns themselves.
+        A number may be centred at the middle of its range: products of numbers are
+        then nearly independent of the numbers themselves.
         """
         if self.levels_of is not None:
             hot = columns[self.levels_of]

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A regression: its predictor, density, prior and simulator, and how θ is shown.
 
-θ has coordinates of the coefficients of scaled rows, an intercept, logarithms of
-positive parameters, and for each group term contrasts of its effects, their mean and
-the logarithm of their sd. The likelihood is affine in everything but the family's own
+θ has ``coefficients`` and ``intercept`` of the scaled rows, logarithms of positive
+parameters, and for each group term contrasts of its effects, their mean and the
+logarithm of their sd. The likelihood is affine in everything but the family's own
 parameters, so that a chain needs one number of a record.
 """
 
@@ -121,55 +121,33 @@ class Regression:
         """One draw of the prior."""
         first, second = jax.random.split(key)
         effects = self.effects.draw(second)
-        found = self._with_means(self.prior.draw(first), effects, 1.0)
-        if self.rows.size:
-            found["coefficients"], gained = self.rows.coordinates(found["coefficients"])
-            found = self._moved(found, gained)
-        return {**found, **effects}
-
-    def scaled(self, theta: Any) -> dict[str, Any]:
-        """Coefficients of scaled rows, an intercept to them, and other parameters."""
-        found = {name: theta[name] for name in self.prior.parts}
-        if self.rows.size:
-            found["coefficients"], lost = self.rows.scaled(theta["coefficients"])
-            found = self._moved(found, -lost)
-        return found
+        return {**self._moved(self.prior.draw(first), effects, 1.0), **effects}
 
     def population(self, theta: Any) -> dict[str, Any]:
-        """The same without the mean effects of groups that θ adds to coefficients."""
-        return self._with_means(self.scaled(theta), theta, -1.0)
+        """Coefficients without the mean effects of groups that θ adds to them."""
+        own = {name: theta[name] for name in self.prior.parts}
+        return self._moved(own, theta, -1.0)
 
-    def _with_means(
-        self, own: dict[str, Any], theta: Any, sign: float
-    ) -> dict[str, Any]:
+    def _moved(self, own: dict[str, Any], theta: Any, sign: float) -> dict[str, Any]:
         found = dict(own)
         for place, mean in self.effects.means(theta):
             if place >= 0:
                 found["coefficients"] = found["coefficients"].at[place].add(sign * mean)
-            else:
-                found = self._moved(found, sign * mean)
+            elif self.has_intercept:
+                found["intercept"] = found["intercept"] + sign * mean
+            else:  # P(y ≤ k) = σ(cutpoint − η)
+                found["first_cutpoint"] = found["first_cutpoint"] - sign * mean
         return found
-
-    def _moved(self, own: dict[str, Any], by: Any) -> dict[str, Any]:
-        """With another constant: that of η, or of P(y ≤ k) = σ(cutpoint − η)."""
-        if self.has_intercept:
-            return {**own, "intercept": own["intercept"] + by}
-        if "first_cutpoint" in own:
-            return {**own, "first_cutpoint": own["first_cutpoint"] - by}
-        return own
 
     def predictor(self, theta: Any, record: Columns) -> Any:
         """η at θ for one prepared record."""
-        return self._eta(self.scaled(theta), theta, record)
-
-    def _eta(self, own: dict[str, Any], theta: Any, record: Columns) -> Any:
         eta = self.offset(record) / self.response.unit
         if self.rows.size:
-            row, slopes = self.rows.at(record), own["coefficients"]
+            row, slopes = self.rows.at(record), theta["coefficients"]
             # in full precision on devices, too, that multiply matrices in less
             eta = eta + jnp.dot(row, slopes, precision=jax.lax.Precision.HIGHEST)
         if self.has_intercept:
-            eta = eta + own["intercept"]
+            eta = eta + theta["intercept"]
         return self.effects.add(eta, theta, record)
 
     def offset(self, record: Columns) -> Any:
@@ -188,9 +166,8 @@ class Regression:
 
     def given(self, theta: Any, record: Columns) -> Given:
         """What the response of a prepared record depends on, at θ."""
-        own = self.scaled(theta)
-        eta = self._eta(own, theta, record)
-        return Given(eta, self.extra(own), self.response, record)
+        eta = self.predictor(theta, record)
+        return Given(eta, self.extra(theta), self.response, record)
 
     def given_shown(self, draw: Any, record: Columns) -> Given:
         """The same at a draw as it is shown."""

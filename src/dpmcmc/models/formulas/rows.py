@@ -5,11 +5,6 @@
 Chains run on columns z that are centred and scaled by declared bounds; coefficients are
 shown for the columns x as the formula has them. Both span the same functions, so that
 z = a + A x with public numbers, and η = c + z·γ is (c + a·γ) + x·(Aᵀγ).
-
-θ has γ in coordinates in which columns would be uncorrelated, with variance one, if
-records filled their bounds as is usual: γ = T b, and c = d − m·γ with the mean m of z.
-A bound on the length of a gradient, and noise as wide in all directions, then cost the
-same in all of them.
 """
 
 from collections.abc import Sequence
@@ -30,9 +25,6 @@ __all__ = ["DesignRows", "Scaled", "rows_of", "scaled_number"]
 
 _SAME = 1e-7
 """Columns that differ by less, in units of their scale, are the same functions."""
-
-_LEAST_VARIANCE = 1e-4
-"""What is added to variances of columns that are nearly always zero."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +60,6 @@ class DesignRows:
         A column z of a row is (its value − shift) / unit.
     constant, matrix
         a and A of z = a + A x.
-    usual, spread
-        m and T of γ = T b and c = d − m·γ.
     """
 
     terms: tuple[Term, ...]
@@ -79,8 +69,6 @@ class DesignRows:
     unit: np.ndarray
     constant: np.ndarray
     matrix: np.ndarray
-    usual: np.ndarray
-    spread: np.ndarray
 
     @property
     def size(self) -> int:
@@ -104,23 +92,6 @@ class DesignRows:
     def raw(self, columns: Columns) -> jax.Array:
         """The row x of one record, as the formula has it."""
         return _row(self.terms, columns, False)
-
-    def scaled(self, coordinates: Any) -> tuple[Any, Any]:
-        """Coefficients γ of z, and what the intercept loses, from coordinates b."""
-        coordinates = jnp.asarray(coordinates)
-        spread, usual = (
-            jnp.asarray(one, coordinates.dtype) for one in (self.spread, self.usual)
-        )
-        highest = jax.lax.Precision.HIGHEST
-        slopes = jnp.matmul(spread, coordinates, precision=highest)
-        return slopes, jnp.matmul(usual, slopes, precision=highest)
-
-    def coordinates(self, scaled: Any) -> tuple[Any, Any]:
-        """Coordinates b of θ from coefficients γ, and what the intercept gains."""
-        scaled = jnp.asarray(scaled)
-        inverse = jnp.asarray(np.linalg.inv(self.spread), scaled.dtype)
-        usual = jnp.asarray(self.usual, scaled.dtype)
-        return jnp.matmul(inverse, scaled), jnp.matmul(usual, scaled)
 
     def shown(self, scaled: Any) -> tuple[Any, Any]:
         """Coefficients of x, and what the intercept gains, from those of z."""
@@ -150,8 +121,8 @@ def rows_of(
     terms = terms_of(components, has_intercept)
     names = tuple(name for term in terms for name in term.names)
     if not names:
-        one, two = np.zeros(0), np.zeros((0, 0))
-        return DesignRows((), (), False, one, one, one, two, one, two)
+        nothing = np.zeros(0)
+        return DesignRows((), (), False, nothing, nothing, nothing, np.zeros((0, 0)))
     read = [name for one in products for part in one for name in columns_in(part)]
     points = declared.points(list(dict.fromkeys(read)))
     plain = _values(terms, points, is_centred=False)
@@ -165,15 +136,7 @@ def rows_of(
         if found is not None:
             break
     assert found is not None
-    typical = _values(terms, declared.typical(list(dict.fromkeys(read))), is_centred)
-    scaled = (typical - shift) / unit
-    usual = scaled.mean(axis=0) * has_intercept
-    moments = (scaled - usual).T @ (scaled - usual) / len(scaled)
-    moments += _LEAST_VARIANCE * np.eye(len(names))
-    spread = np.linalg.inv(np.linalg.cholesky(moments)).T
-    return DesignRows(
-        terms, names, is_centred, shift, unit, *found, usual=usual, spread=spread
-    )
+    return DesignRows(terms, names, is_centred, shift, unit, *found)
 
 
 def scaled_number(
