@@ -3,6 +3,7 @@
 """The stage of decisions: warm-up, chunks, where chains start and how they move."""
 
 import math
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -137,7 +138,7 @@ def test_batches_of_wide_records_are_made_ahead_in_bounded_memory(
         steps=10**5,
         chains=chains,
     )
-    chunk = plan.stages[0]._chunk(problem)
+    chunk = plan.stages[0]._chunk(problem, 1000)
     assert 1 <= chunk <= 2000
     assert chunk == 1 or chunk * chains * 1000 * width * 8 <= 2**26
 
@@ -150,18 +151,27 @@ def test_a_free_chain_charges_nothing(model: Model, records: np.ndarray) -> None
         points = stage.repeated(problem.initial, 1)
         return stage.ChainSetup(problem, points, WALK, test)
 
+    def public(*_: object) -> stage.ChainSetup:
+        made_up = replace(problem, records=stage.PUBLIC)
+        return setup()._replace(problem=made_up)
+
     def never(*_: object) -> None:
         raise AssertionError("a chain that reads no record was charged")
 
     lengths = stage.Lengths(1, 30, 0)
-    free = stage.Chain(lengths, None, test, setup, "")
+    free = stage.Chain(lengths, None, test, public, "")
+    by_setup = stage.Chain(lengths, BarkerBit(0.05, 100), test, public, "")
     paid = stage.Chain(lengths, BarkerBit(0.05, 100), test, setup, "")
+    unpaid = stage.Chain(lengths, None, test, setup, "")
     context = stage.Context(problem, seed=1, progress=False)
-    parts = list(free.run(context, {"chain": []}, {}, never))
     assert free.events == {}
-    assert sum(len(part.arrays["accepted"]) for part in parts) == 30
-    with pytest.raises(AssertionError, match="was charged"):
-        next(paid.run(context, {"chain": []}, {}, never))
+    for chain in (free, by_setup):
+        parts = list(chain.run(context, {"chain": []}, {}, never))
+        assert sum(len(part.arrays["accepted"]) for part in parts) == 30
+        assert not list(chain.run(context, {"chain": parts}, {}, never))
+    for chain in (paid, unpaid):
+        with pytest.raises(AssertionError, match="was charged"):
+            next(chain.run(context, {"chain": []}, {}, never))
 
 
 def test_nothing_is_left_on_the_device(model: Model, records: np.ndarray) -> None:

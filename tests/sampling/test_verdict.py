@@ -32,6 +32,7 @@ def fitted(**changes: Any) -> Fitted:
         "hessian": -np.eye(2),
         "mode": np.zeros(2),
         "covariance": np.eye(2),
+        "noise": 0.21 * np.eye(2),
         "shift": 0.21 * np.eye(2),
         "rounds": 5,
         "arrived": True,

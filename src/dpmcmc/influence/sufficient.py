@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from dpmcmc.influence.alone import ReadsNothing
 from dpmcmc.model.model import Model
 from dpmcmc.model.statistics import NoisyTotal, Statistics
 from dpmcmc.model.tracing import as_float
@@ -91,7 +92,7 @@ class Unexplained:
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True, eq=False)
-class SumAlone:
+class SumAlone(ReadsNothing):
     """Nothing of a record: a released sum says what there is to say of a move.
 
     Attributes
@@ -111,23 +112,6 @@ class SumAlone:
     noisy: NoisyTotal
     tempering: float = 1.0
     is_aware: bool = field(default=False, metadata={"static": True})
-
-    def extras(self, model: Model, record: Any) -> tuple[()]:
-        """Nothing."""
-        del model, record
-        return ()
-
-    def look(
-        self, model: Model, theta: Any, record: Any, extras: Any, dtype: str
-    ) -> jax.Array:
-        """Nothing."""
-        del model, theta, record, extras
-        return jnp.zeros((), dtype)
-
-    def ratio(self, current: Any, proposed: Any, record: Any, extras: Any) -> jax.Array:
-        """Nothing."""
-        del record, extras
-        return proposed - current
 
     def public(self, model: Model, current: Any, proposed: Any) -> jax.Array:
         """What the released sum says of a move."""

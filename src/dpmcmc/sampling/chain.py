@@ -20,7 +20,7 @@ from dpmcmc.accounting import Event
 from dpmcmc.errors import InputError
 from dpmcmc.model.tracing import is_double
 from dpmcmc.posterior.statement import StageSummary
-from dpmcmc.private import Chains, Released, Test
+from dpmcmc.private import Chains, FullData, Grid, Records, Released, Test
 from dpmcmc.progress import steps_bar
 from dpmcmc.proposals import Kernel, Proposal
 from dpmcmc.proposals.fitting import fit_proposal
@@ -28,6 +28,8 @@ from dpmcmc.sampling.problem import Problem
 from dpmcmc.sampling.stages import Charge, Charged, Context, Events, Part, SoFar
 
 __all__ = [
+    "PUBLIC",
+    "READS_NOTHING",
     "Chain",
     "ChainSetup",
     "Lengths",
@@ -52,6 +54,11 @@ _FEWEST_CHUNKS = 50
 _LONGEST_CHUNK = 2000
 
 
+PUBLIC = Records(np.zeros(1))
+READS_NOTHING = FullData(Grid(1e-9))
+"""The records and the test of chains that read none: a clip has nothing to clip."""
+
+
 class Lengths(NamedTuple):
     """How many chains there are, and the steps of each, warm-up included."""
 
@@ -73,12 +80,15 @@ class ChainSetup(NamedTuple):
         How they propose.
     test
         How a step is decided.
+    steps
+        Other than planned, where no record is read; 0 if as planned.
     """
 
     problem: Problem
     points: Any
     proposal: Proposal
     test: Test
+    steps: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +108,9 @@ class Chain:
         What the chains run with, from what earlier stages released.
     sentence
         How a step is decided, in words.
+    unread
+        Why no record need be read after all, in words, by what earlier stages released;
+        None if decisions read them.
     name
         The name of the stage.
     """
@@ -107,6 +120,7 @@ class Chain:
     test: Test
     setup: Callable[[Context, SoFar], ChainSetup]
     sentence: str
+    unread: Callable[[SoFar], str | None] = lambda _: None
     name: str = "chain"
 
     @property
@@ -127,27 +141,32 @@ class Chain:
         Guarantee
         ---------
         No record is read for a chunk before ``charge`` has returned for it, and steps
-        that were charged before are not made again.
+        that were charged before are not made again. Nothing is charged only if the
+        chains have no records but `PUBLIC`.
         """
         kept = so_far[self.name]
         done = self._steps_done(kept, charged)
-        if done >= self.lengths.steps:
+        if done >= self.lengths.steps and self.unread(so_far) is None:
             return
         setup = self.setup(context, so_far)
+        is_free = setup.problem.records is PUBLIC
+        steps = setup.steps if is_free and setup.steps else self.lengths.steps
+        if done >= steps:
+            return
         first = jax.tree.map(lambda leaf: leaf[0], setup.points)
         kernel = fitted(setup.proposal, setup.problem, first, self.lengths.warmup)
         if kept:
             setup, kernel = _going_on(setup, kernel, kept)
-        chunk = self._chunk(setup.problem)
+        chunk = self._chunk(setup.problem, steps)
         begun = len(charged or kept)  # kept grows as chunks are released
         names: list[str] = []
 
         def sizes() -> Iterator[int]:
             """Sizes of chunks, each charged before it is handed over."""
-            for number, start in enumerate(range(done, self.lengths.steps, chunk)):
-                size = min(chunk, self.lengths.steps - start)
+            for number, start in enumerate(range(done, steps, chunk)):
+                size = min(chunk, steps - start)
                 names.append(f"chunk-{begun + number:06d}")
-                if not self.is_free:
+                if not is_free:
                     charge(names[-1], self._cost(size))
                 yield size
 
@@ -165,7 +184,7 @@ class Chain:
             devices=list(setup.problem.devices),
         )
         label = context.label("Sampling")
-        with steps_bar(self.lengths.steps, label, context.progress) as bar:
+        with steps_bar(steps, label, context.progress) as bar:
             bar(done)
             collected = _collected(chains, joined([first], left), bar)
             for number, released in enumerate(collected):
@@ -184,8 +203,9 @@ class Chain:
             if made < steps
             else ""
         )
-        if self.is_free:
-            words = f"{shape}; no record is read. {self.sentence}"
+        unread = self.unread(so_far)
+        if unread is not None or self.is_free:
+            words = f"{shape}; no record is read. {unread or self.sentence}"
         else:
             words = (
                 f"{chains * made:,} accept/reject decisions ({shape}), each "
@@ -208,14 +228,14 @@ class Chain:
         return {self.decision: self.lengths.chains * steps}
 
     def _steps_done(self, kept: Sequence[Part], charged: Charged) -> int:
-        if self.is_free:
-            return sum(len(part.arrays["accepted"]) for part in kept)
+        """Steps that were charged, or were made on no records."""
+        made = sum(len(part.arrays["accepted"]) for part in kept)
         decisions = sum(sum(events.values()) for events in charged.values())
-        return decisions // self.lengths.chains
+        return max(made, decisions // self.lengths.chains)
 
-    def _chunk(self, problem: Problem) -> int:
+    def _chunk(self, problem: Problem, steps: int) -> int:
         """Steps for which the bar moves often, and batches made ahead fit in memory."""
-        chains, steps, _ = self.lengths
+        chains = self.lengths.chains
         one = jax.tree.leaves(problem.records.shape_of_one("float64"))
         size = sum(leaf.size * leaf.dtype.itemsize for leaf in one)
         batch = self.test.batch

@@ -62,7 +62,7 @@ class Check:
         What is released is ``GaussianRelease(mu)``, by `release_counts` with one
         histogram; ``charge`` has returned before a record is read.
         """
-        if charged or so_far[self.name]:
+        if charged or so_far[self.name] or self.chain.unread(so_far) is not None:
             return
         problem = context.problem
         current, proposed = _moves(problem, self.chain, so_far)
@@ -98,6 +98,8 @@ class Check:
             "clip of decisions, with "
             f"normal noise of sd {math.sqrt(2) / self.mu:.3g} records"
         )
+        if self.chain.unread(so_far) is not None:
+            words = "not asked, as there was no decision"
         cut = self.cut(problem, so_far)
         if cut is None:
             return StageSummary(self.name, f"{words}.", numbers={"mu": self.mu})

@@ -10,6 +10,7 @@ budget. The draws carry the noise of the quadratic, and what clipping may have c
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import jax
@@ -29,6 +30,7 @@ from dpmcmc.proposals import Proposal
 from dpmcmc.sampling.chain import Chain, ChainSetup, chain_lengths, fitted, repeated
 from dpmcmc.sampling.check import Check
 from dpmcmc.sampling.draws import collect_draws
+from dpmcmc.sampling.fit.alone import quadratic_alone
 from dpmcmc.sampling.fit.fitted import Fitted
 from dpmcmc.sampling.fit.questions import Unravel
 from dpmcmc.sampling.fit.stage import Fit
@@ -91,9 +93,16 @@ class ControlVariates:
             assert quadratic is not None  # the fit has objected otherwise
             return quadratic
 
+        def unread(so_far: SoFar) -> str | None:
+            quadratic = fit.found(so_far.get(fit.name, ()))
+            return _ALONE if quadratic is not None and quadratic.is_alone else None
+
         def setup(context: Context, so_far: SoFar) -> ChainSetup:
             del context
             quadratic = found(so_far)
+            if quadratic.is_alone:
+                alone = quadratic_alone(problem, quadratic, tempering, lengths.chains)
+                return alone._replace(proposal=self.proposal or alone.proposal)
             mean = problem.unravel(quadratic.mode, np.float64)
             proposal = self.proposal or proposal_about(mean, quadratic.covariance)
             points = repeated(problem.unravel(quadratic.mode), lengths.chains)
@@ -106,22 +115,22 @@ class ControlVariates:
             # Unclipped: what clipping of gradients cuts is in the draws already.
             return found(so_far).residual(unravel, tempering, clipped=False)
 
-        chain = Chain(lengths, decision, test, setup, _sentence(split.clip))
+        chain = Chain(lengths, decision, test, setup, _sentence(split.clip), unread)
         check = Check(for_check, split.clip, chain, residual)
 
         def collect(context: Context, so_far: SoFar, statement: Statement) -> Posterior:
             quadratic = found(so_far)
             generator = np.random.default_rng(context.seed)
-            words = "fitted to the released quadratic"
-            if self.proposal is not None:
-                words = repr(self.proposal)
+            own = self.proposal
+            words = "fitted to the released quadratic" if own is None else repr(own)
+            move = partial(moved, covariance=quadratic.shift, generator=generator)
             posterior = collect_draws(
                 problem,
                 chain,
                 so_far,
                 statement,
                 proposal=words,
-                move=lambda draws: moved(draws, quadratic.shift, generator),
+                move=None if quadratic.is_alone else move,
             )
             cut = check.cut(problem, so_far)
             twin = find_twin(problem, quadratic)
@@ -137,9 +146,17 @@ class ControlVariates:
 
 
 _NOTE = (
-    "draws were moved by as much as noise and clipping may have moved the posterior; "
-    "the chain's own draws are beside them. The posterior is the model's: where the "
-    "model is wrong, intervals are for what the model says without privacy."
+    "draws allow for how far noise and clipping may have moved the posterior; where "
+    "records decide, the chain's own draws are beside them. The posterior is the "
+    "model's: where the model is wrong, intervals are for what the model says without "
+    "privacy."
+)
+
+
+_ALONE = (
+    "What the released quadratic misses is less than its noise, so that decisions on "
+    "records would tell nothing; draws are of the prior and of the likelihood of the "
+    "noisy quadratic"
 )
 
 

@@ -22,10 +22,12 @@ from dpmcmc.model.model import Model
 from dpmcmc.model.statistics import Statistics
 from dpmcmc.posterior import Posterior, Statement
 from dpmcmc.posterior.statement import StageSummary
-from dpmcmc.private import FullData, Grid, Records, release_sum
+from dpmcmc.private import FullData, Grid, release_sum
 from dpmcmc.progress import steps_bar
 from dpmcmc.proposals import Proposal
 from dpmcmc.sampling.chain import (
+    PUBLIC,
+    READS_NOTHING,
     Chain,
     ChainSetup,
     chain_lengths,
@@ -51,9 +53,6 @@ _DECISIONS = 4000
 
 _FOR_DECISIONS = 0.4
 """Their fraction of the budget."""
-
-_READS_NOTHING = FullData(Grid(1e-9))
-"""The test of a chain that reads no record: its clip has nothing to clip."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ class SufficientStatistics:
         split = split_budget(request, problem.size, splitting)
         stage = _Sum(statistics, split.releases[0], problem.size)
         tempering = tempered / problem.size
-        test = _READS_NOTHING
+        test = READS_NOTHING
         decision: BarkerBit | None = None
         sentence = "Decided on the released sum alone"
         if not is_exact:
@@ -119,12 +118,12 @@ class SufficientStatistics:
             # apart.
             public = replace(
                 problem,
-                records=Records(np.zeros(1)),
+                records=PUBLIC,
                 dtype="float64",
                 devices=problem.devices[:1],
             )
             points = repeated(found.wide_mean, lengths.chains)
-            used = replace(_READS_NOTHING, influence=found.alone)
+            used = replace(READS_NOTHING, influence=found.alone)
             return ChainSetup(public, points, proposal, used)
 
         chain = Chain(lengths, decision, test, setup, sentence)

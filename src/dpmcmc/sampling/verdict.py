@@ -85,6 +85,11 @@ def _why_wide(fitted: Fitted, cut: float | None, width: str) -> str | None:
             "the budget of the rounds was spent before one was as precise as it "
             f"should be; {width}."
         )
+    if fitted.is_alone:
+        return (
+            "noise is larger than what the records could add to the normal "
+            f"approximation, of which draws are; {width}.{_on_cut(fitted)}"
+        )
     if fitted.cut_sd > _MUCH_CUT or np.max(fitted.widening) > _WIDE:
         return f"{width}.{_on_cut(fitted)}"
     if cut is not None and cut > _MUCH_BY_DECISIONS:
@@ -109,8 +114,14 @@ def _on_model(fitted: Fitted) -> str:
     found, sd, expected = (float(part) for part in fitted.extremes)
     if not math.isfinite(expected) or abs(found - expected) < 4 * sd + 0.2 * expected:
         return ""
+    extreme = (
+        " What rests on the most extreme records, such as the sd of noise, may be off "
+        "by more than intervals say."
+        if found > expected
+        else ""
+    )
     return (
         f" The model may not fit: {100 * found:.2g}% ± {100 * sd:.1g}% of records have "
         f"gradients more than {EXTREME:.1f} times as long as usual, where the model "
-        f"expects {100 * expected:.2g}%."
+        f"expects {100 * expected:.2g}%.{extreme}"
     )

@@ -13,7 +13,7 @@ from jax.flatten_util import ravel_pytree
 from dpmcmc import Model
 from dpmcmc.influence.derivatives import Frame
 from dpmcmc.influence.residual import Residual
-from dpmcmc.sampling.fit.misfit import ResidualBins, ResidualPublic, cut_by
+from dpmcmc.sampling.fit.misfit import ResidualBins, ResidualPublic, cut_by, in_all
 from dpmcmc.sampling.fit.tails import BINS, EDGES, Counts
 
 CLIP = 0.01
@@ -70,6 +70,15 @@ def test_what_is_cut_is_what_lies_beyond_the_clip() -> None:
     expected = CLIP * values[first:] @ np.maximum(lengths - 1, 0)
     cut = cut_by(Counts(values, 1.0), CLIP, 10_000)
     assert cut == pytest.approx(expected, rel=0.3)
+
+
+@pytest.mark.parametrize("clips", [0.1, 1.0, 30.0])
+def test_all_residuals_are_added_up(clips: float) -> None:
+    """Half of the records below every edge, and half at one length."""
+    values = np.zeros(BINS)
+    values[0] = values[np.searchsorted(EDGES, clips, side="right")] = 5000.0
+    found = in_all(Counts(values, 1.0), CLIP, 10_000)
+    assert 5000 * CLIP * clips / 1.3 < found < 5000 * CLIP * (clips * 1.3 + EDGES[0])
 
 
 def test_nothing_is_cut_where_all_are_below_the_clip() -> None:

@@ -36,6 +36,7 @@ def fitted(mode: np.ndarray, sd: float = 0.01) -> Fitted:
         hessian=-np.eye(size),
         mode=mode,
         covariance=sd**2 * np.eye(size),
+        noise=nothing,
         shift=nothing,
         rounds=5,
         arrived=True,

@@ -17,12 +17,18 @@ from dpmcmc.sampling.fit.last import Quadratic
 from dpmcmc.sampling.fit.questions import Unravel
 from dpmcmc.sampling.fit.rounds import Arrival
 
-__all__ = ["Fitted", "fitted_to"]
+__all__ = ["MOST_MISFIT", "Fitted", "fitted_to"]
+
+MOST_MISFIT = 2.0
+"""Decisions that cut more off differences of log densities are of no use."""
+
+_MOSTLY_NOISE = 3.0
+"""Intervals so many times as wide as without privacy hold noise for the most part."""
 
 _THIRD_ORDER = 0.5
 """What a step leaves out, beside half its square: third derivatives of about 1."""
 
-_SURPRISING = 4.0
+_SURPRISING = 6.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +47,11 @@ class Fitted:
         Sums over records, as they were released.
     mode, covariance
         Of the posterior that the quadratic and the prior make, by coordinates of θ.
+    noise
+        The covariance of what noise and clipping may have added to the gradient of the
+        tempered log-likelihood, in v.
     shift
-        The covariance of how far noise and clipping may have moved it.
+        The covariance of how far that may have moved the mode.
     rounds
         How many Newton rounds there were.
     arrived, is_far, is_flat
@@ -55,6 +64,9 @@ class Fitted:
     misfit
         What the clip of a decision would cut off residuals that no quadratic holds,
         over all records: a difference of log densities.
+    missed
+        What the quadratic misses of such differences, at most, relative to the sd that
+        noise gives them.
     """
 
     point: np.ndarray
@@ -68,6 +80,7 @@ class Fitted:
     hessian: np.ndarray
     mode: np.ndarray
     covariance: np.ndarray
+    noise: np.ndarray
     shift: np.ndarray
     rounds: int
     arrived: bool
@@ -76,6 +89,7 @@ class Fitted:
     cut_sd: float
     extremes: np.ndarray
     misfit: float = 0.0
+    missed: float = 0.0
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Everything as arrays, to be kept."""
@@ -95,6 +109,38 @@ class Fitted:
         """How much wider than the posterior the interval of each coordinate is."""
         own, more = np.diag(self.covariance), np.diag(self.shift)
         return np.sqrt(1 + more / np.maximum(own, np.finfo(float).tiny))
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether draws are of the noisy quadratic alone, and no record decides.
+
+        Decisions would cut too much, or be on a small part of the uncertainty; and what
+        the quadratic misses, of which they are to decide, is less than its noise.
+        """
+        is_noisy = float(np.median(self.widening)) > _MOSTLY_NOISE
+        return (
+            (self.misfit > MOST_MISFIT or is_noisy)
+            and self.missed < 1
+            and self.arrived
+            and not self.is_flat
+        )
+
+    def aware(self, tempering: float) -> tuple[np.ndarray, np.ndarray]:
+        """Gradient and precision of the likelihood of v, given the noisy gradient.
+
+        If the likelihood has precision K, its gradient at 0 is Kv + N(0, K) by the
+        model, and the released one has covariance S more. So v has likelihood
+        N(gradient; Kv, K + S), whose precision is K (K + S)⁻¹ K.
+        """
+        precision = -tempering * self.hessian
+        weight = np.linalg.solve(precision + self.noise, precision).T
+        return weight @ (tempering * self.gradient), weight @ precision
+
+    def differences(self, moves: np.ndarray) -> float:
+        """The sd that noise gives to differences of log densities, rms over moves."""
+        slopes = moves @ np.linalg.inv(self.covariance)
+        squares = np.einsum("ij,jk,ik->i", slopes, self.shift, slopes)
+        return float(np.sqrt(np.mean(squares)))
 
     def residual(
         self, unravel: Unravel, tempering: float, *, clipped: bool = True
@@ -145,6 +191,7 @@ def fitted_to(arrival: Arrival, found: Quadratic) -> Fitted:
         hessian=-setting.records * found.curvature,
         mode=place.point + frame @ v,
         covariance=frame @ covariance @ frame.T,
+        noise=noise[:size, :size],
         shift=frame @ covariance @ noise @ covariance @ frame.T,
         rounds=arrival.rounds,
         arrived=arrival.arrived,

@@ -51,10 +51,10 @@ _WORTH = 1.25
 _FOR_EXCESS = 0.7
 """Of the excess, whose size is shrunk: less than its noise alone would ask for."""
 
-_CLEAR = 2.0
+_CLEAR = 3.0
 """Curvature must be so many sd from none."""
 
-_CHOSEN, _CAUTIOUS = 0.65, 0.9
+_CHOSEN, _CAUTIOUS = 0.65, 0.85
 """Bounds are chosen by the first quantile of what they may cut; intervals hold what the
 second says was cut."""
 

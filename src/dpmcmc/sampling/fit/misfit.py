@@ -17,7 +17,7 @@ from dpmcmc.influence.residual import Residual
 from dpmcmc.model.model import Model
 from dpmcmc.sampling.fit.tails import BINS, EDGES, LENGTHS, Counts, Tail
 
-__all__ = ["ResidualBins", "ResidualPublic", "cut_by"]
+__all__ = ["ResidualBins", "ResidualPublic", "cut_by", "in_all"]
 
 _VISIBLE = 4.5
 """Counts are believed from so many sd on: one in thousands of histograms is wrong."""
@@ -67,6 +67,16 @@ def cut_by(counts: Counts, clip: float, records: int) -> float:
     A tail falls gradually; a group of records by itself, far from all others, is seen
     bin by bin where it stands out of the noise.
     """
-    visible = np.where(counts.values > _VISIBLE * counts.sd, counts.values, 0)
-    alone = visible @ np.maximum(LENGTHS - 1, 0)
+    alone = _visible(counts) @ np.maximum(LENGTHS - 1, 0)
     return float(clip * max(Tail([counts], records).cut(1.0), alone))
+
+
+def in_all(counts: Counts, clip: float, records: int) -> float:
+    """The sum of all records' residuals, as if none were of another sign."""
+    tail = Tail([counts], records)
+    return float(clip * max(records * tail.mean(), _visible(counts) @ LENGTHS))
+
+
+def _visible(counts: Counts) -> np.ndarray:
+    """Counts that stand out of the noise, and zeros."""
+    return np.where(counts.values > _VISIBLE * counts.sd, counts.values, 0)

@@ -4,7 +4,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -16,9 +16,9 @@ from dpmcmc.private import release_counts, release_sum
 from dpmcmc.progress import steps_bar
 from dpmcmc.sampling.fit.asking import Answer, Ask, Asking
 from dpmcmc.sampling.fit.basis import basis_of
-from dpmcmc.sampling.fit.fitted import Fitted, fitted_to
+from dpmcmc.sampling.fit.fitted import MOST_MISFIT, Fitted, fitted_to
 from dpmcmc.sampling.fit.last import ask_last
-from dpmcmc.sampling.fit.misfit import ResidualBins, ResidualPublic, cut_by
+from dpmcmc.sampling.fit.misfit import ResidualBins, ResidualPublic, cut_by, in_all
 from dpmcmc.sampling.fit.place import Place, Setting
 from dpmcmc.sampling.fit.prior import LogPrior
 from dpmcmc.sampling.fit.questions import Unravel
@@ -39,9 +39,6 @@ _RESIDUALS = 0.01
 _MOVES, _WIDER = 8, 2.0
 """Residuals are looked at on moves between points that scatter twice as widely as the
 posterior should: a ridge is straight if looked at too closely."""
-
-_MOST_MISFIT = 2.0
-"""Decisions that cut more off differences of log densities are of no use."""
 
 _MOST_WIDENING = 100.0
 """Intervals wider than that say nothing."""
@@ -160,6 +157,7 @@ class Fit:
                 "bound": usual,
                 "cut_sd": found.cut_sd,
                 "misfit": found.misfit,
+                "missed": found.missed,
                 "widening": float(np.max(found.widening)),
             },
         )
@@ -170,12 +168,18 @@ class Fit:
         found = self.found(so_far[self.name])
         if found is None:
             return "the fit was interrupted, and what it had asked was lost"
-        if found.misfit > _MOST_MISFIT:
+        if found.misfit > MOST_MISFIT and found.missed < 1 and not found.is_alone:
+            return (
+                "noise outweighs what the records say: the budget of the fit was spent "
+                "before the posterior was found, or its curvature cannot be told from "
+                "none. Give a larger budget, more records, or fewer parameters"
+            )
+        if found.misfit > MOST_MISFIT and not found.is_alone:
             return (
                 "about its mode, the log-likelihood is far from quadratic (a curved "
                 "ridge, several modes, or a few records that outweigh all others): "
                 f"decisions would cut {found.misfit:.0f} off log densities, where "
-                f"{_MOST_MISFIT:.0f} is the most that leaves the posterior as it is. "
+                f"{MOST_MISFIT:.0f} is the most that leaves the posterior as it is. "
                 "Give a larger budget, write the parameters in another form, or take "
                 "dpmcmc.Barker, which needs no quadratic"
             )
@@ -228,8 +232,13 @@ class Fit:
             _RESIDUALS,
             histograms=1,
         )
-        misfit = cut_by(Counts(counts[0], noise), self.clip, problem.size)
-        return Fitted.of({**fitted.arrays(), "misfit": np.asarray(misfit)})
+        found = Counts(counts[0], noise), self.clip, problem.size
+        uncertain = fitted.differences(points[1] - points[0])
+        return replace(
+            fitted,
+            misfit=cut_by(*found),
+            missed=in_all(*found) / max(uncertain, np.finfo(float).tiny),
+        )
 
 
 def _released(

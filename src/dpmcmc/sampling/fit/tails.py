@@ -82,12 +82,20 @@ class Tail:
 
     def root_mean_square(self, quantile: float = 0.5) -> float:
         """Of all lengths, in units of the typical one."""
+        return float(np.sqrt(self._mean_power(2, quantile)))
+
+    def mean(self, quantile: float = 0.5) -> float:
+        """Of all lengths, in units of the typical one."""
+        return self._mean_power(1, quantile)
+
+    def _mean_power(self, power: int, quantile: float) -> float:
+        """The mean of a power of lengths; below the tail, of what the tail leaves."""
         low = np.maximum(self._shape[: _TAIL + 1], 0)
         low *= max(self._records - np.median(self._draws.sum(axis=1)), 0) / max(
             low.sum(), 1.0
         )
-        tail = np.quantile(self._draws @ _MIDDLES**2, quantile)
-        return float(np.sqrt((low @ LENGTHS[: _TAIL + 1] ** 2 + tail) / self._records))
+        tail = np.quantile(self._draws @ _MIDDLES**power, quantile)
+        return float((low @ LENGTHS[: _TAIL + 1] ** power + tail) / self._records)
 
     def choose(self, noise: float, least: float, quantile: float = 0.5) -> float:
         """The bound that balances what it cuts with the noise that it costs.

@@ -1,0 +1,179 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""A budget that is too small for decisions: draws are of the noisy quadratic alone."""
+
+from dataclasses import replace
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+from test_verdict import MIXED, fitted
+
+import dpmcmc
+from dpmcmc import Model, Posterior
+from dpmcmc.sampling.checkpoint import MemoryCheckpoint
+from dpmcmc.sampling.fit.fitted import MOST_MISFIT
+from dpmcmc.sampling.fit.stage import Fit
+from dpmcmc.sampling.stages import Part
+from dpmcmc.sampling.verdict import verdict_on
+
+SIZE, EPSILON = 6000, 0.5
+
+
+def log_likelihood(theta: Any, record: Any) -> Any:
+    eta = jnp.dot(record["x"], theta["b"])
+    return record["y"] * eta - jnp.logaddexp(0.0, eta)
+
+
+MODEL = Model(
+    log_likelihood, lambda theta: -jnp.sum(theta["b"] ** 2) / 8, {"b": np.zeros(4)}
+)
+
+
+@pytest.fixture(scope="module")
+def records() -> dict[str, np.ndarray]:
+    generator = np.random.default_rng(3)
+    x = generator.normal(size=(SIZE, 4)).astype("float32")
+    x[:, 0] = 1
+    odds = np.exp(x @ [-0.5, 1.0, -0.5, 0.2])
+    y = (generator.random(SIZE) < odds / (1 + odds)).astype("float32")
+    return {"x": x, "y": y}
+
+
+class Watched(MemoryCheckpoint):
+    """A checkpoint that can interrupt a run at one chunk of the chain."""
+
+    def __init__(self, stop: int | None = None) -> None:
+        super().__init__()
+        self._left = stop
+
+    def keep(self, stage: str, part: Part) -> None:
+        if stage == "chain" and self._left is not None:
+            if not self._left:
+                self._left = None
+                raise RuntimeError
+            self._left -= 1
+        super().keep(stage, part)
+
+
+def draw(records: Any, checkpoint: MemoryCheckpoint) -> Posterior:
+    return dpmcmc.sample(
+        MODEL,
+        records,
+        epsilon=EPSILON,
+        delta=1e-6,
+        checkpoint=checkpoint,
+        progress=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def found(records: Any) -> tuple[Posterior, MemoryCheckpoint]:
+    """A run whose decisions would cut too much: made so, whatever the noise was."""
+    make = Fit.found
+
+    def noisy(self: Fit, parts: Any) -> Any:
+        fit = make(self, parts)
+        return fit and replace(
+            fit, misfit=MOST_MISFIT + 1, missed=0.5, arrived=True, is_flat=False
+        )
+
+    checkpoint = Watched(stop=20)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Fit, "found", noisy)
+        with pytest.raises(dpmcmc.StoppedError):
+            draw(records, checkpoint)
+        assert 0 < len(checkpoint.kept("chain")) <= 20
+        return draw(records, checkpoint), checkpoint
+
+
+def test_no_decision_is_charged_or_made(found: Any) -> None:
+    posterior, checkpoint = found
+    assert checkpoint.charged("fit")
+    assert not checkpoint.charged("chain")
+    assert not checkpoint.charged("check")
+    assert not checkpoint.kept("check")
+    rows = {row.name: row.sentence for row in posterior.statement.stages}
+    assert "no record is read" in rows["chain"]
+    assert "not asked" in rows["check"]
+
+
+def test_a_run_goes_on_where_it_was_interrupted(found: Any) -> None:
+    posterior, checkpoint = found
+    steps = [len(part.arrays["accepted"]) for part in checkpoint.kept("chain")]
+    assert sum(steps) == 2500
+    assert posterior.draws["b"].shape == (4, 2375, 4)
+
+
+def test_draws_are_of_the_prior_and_the_noisy_likelihood(found: Any) -> None:
+    """Means within 5 standard errors by ESS, sd within a fifth."""
+    posterior, checkpoint = found
+    fit = Fit(1.0, 1.0, 1.0, jnp.asarray).found(checkpoint.kept("fit"))
+    gradient, precision = fit.aware(1.0)
+    inverse = fit.inverse
+    prior = np.eye(4) / 4
+    total = inverse.T @ precision @ inverse + prior
+    mean = np.linalg.solve(
+        total,
+        inverse.T @ (gradient + precision @ inverse @ fit.point),
+    )
+    sd = np.sqrt(np.diag(np.linalg.inv(total)))
+    draws = posterior.draws["b"].reshape(-1, 4)
+    ess = posterior.summary()["ess_bulk"].to_numpy(float)
+    assert np.all(np.abs(draws.mean(axis=0) - mean) < 5 * sd / np.sqrt(ess))
+    np.testing.assert_allclose(draws.std(axis=0), sd, rtol=0.2)
+
+
+def test_the_likelihood_is_that_of_the_noisy_gradient() -> None:
+    """log N(gradient; Kv, K + S), up to a constant, for 20 points v."""
+    generator = np.random.default_rng(1)
+    one, other = generator.normal(size=(2, 2, 2))
+    known, noise = one @ one.T + np.eye(2), 3 * other @ other.T
+    gradient = generator.normal(size=2)
+    tempered = 0.5
+    fit = fitted(hessian=-known / tempered, gradient=gradient / tempered, noise=noise)
+    slope, precision = fit.aware(tempered)
+    points = generator.normal(size=(20, 2))
+    expected = [
+        stats.multivariate_normal(known @ v, known + noise).logpdf(gradient)
+        for v in points
+    ]
+    ours = [slope @ v - v @ precision @ v / 2 for v in points]
+    differences = np.subtract(ours, expected)
+    np.testing.assert_allclose(differences, differences[0], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_alone"),
+    [
+        ({}, True),
+        ({"misfit": 1.0}, False),
+        ({"misfit": 1.0, "shift": 15 * np.eye(2)}, True),
+        ({"misfit": 1.0, "shift": 15 * np.eye(2), "missed": 2.0}, False),
+        ({"missed": 2.0}, False),
+        ({"arrived": False}, False),
+        ({"is_flat": True}, False),
+    ],
+)
+def test_only_noise_makes_it_alone(changes: Any, is_alone: bool) -> None:
+    fit = fitted(**{"misfit": 5.0, "missed": 0.5, **changes})
+    assert fit.is_alone == is_alone
+    stage = Fit(1.0, 1.0, 1.0, jnp.asarray)
+    so_far = {"fit": [Part("found", fit.arrays())]}
+    objection = stage.objection(None, so_far)  # type: ignore[arg-type]
+    assert (objection is None) == (is_alone or fit.misfit < MOST_MISFIT)
+
+
+def test_noise_is_measured_as_decisions_see_it() -> None:
+    """A gradient with noise of covariance S: a move m changes by N(0, mᵀ S m)."""
+    noise, covariance = np.diag([4.0, 1.0]), np.diag([0.1, 0.2])
+    fit = fitted(covariance=covariance, shift=covariance @ noise @ covariance)
+    moves = np.array([[1.0, 0.0], [0.0, 3.0]])
+    assert fit.differences(moves) == pytest.approx(np.sqrt((4 + 9) / 2))
+
+
+def test_it_is_usable_with_wide_intervals() -> None:
+    fit = fitted(misfit=5.0, missed=0.5)
+    assert verdict_on(fit, None, MIXED).usability == "usable with wide intervals"
