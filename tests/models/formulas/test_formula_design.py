@@ -165,7 +165,7 @@ def test_the_prior_of_effects_is_that_of_independent_normals(
 
 
 @pytest.mark.parametrize(
-    "records", [50, {"x": np.zeros(50), "y": [0.0] * 50, "c": [""] * 50}]
+    "records", [50, {"x": np.zeros(50), "y": np.zeros(50), "c": np.full(50, "p")}]
 )
 def test_records_are_simulated_by_what_is_declared(records: object) -> None:
     """For a rehearsal: covariates even within bounds, responses of the model."""

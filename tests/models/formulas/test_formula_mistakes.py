@@ -130,3 +130,17 @@ def test_what_a_coded_table_reads_depends_on_each_record_alone() -> None:
     values, present = coded.read_values()
     np.testing.assert_array_equal(values["region"], [1, 0, 2, 0, 0])
     np.testing.assert_array_equal(present, [True, False, True, False, False])
+
+
+def test_a_missing_value_changes_no_error() -> None:
+    """In pandas it turns booleans into objects; a list has the type of its values."""
+    from dpmcmc.models.formulas import coded_table
+
+    model = dpmcmc.formula("income ~ age", bounds=BOUNDS)
+    for ages in ([True, False], [True, None]):
+        table = pd.DataFrame({"age": ages, "income": [1.0, 2.0]})
+        with pytest.raises(InputError, match="'boolean'"):
+            coded_table(model.declared, table)
+        coded_table(model.declared, table.astype({"age": "boolean"}))
+        with pytest.raises(InputError, match="no type"):
+            coded_table(model.declared, {"age": ages, "income": np.ones(2)})

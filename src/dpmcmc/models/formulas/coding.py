@@ -60,8 +60,8 @@ class CodedTable:
             if name not in self._levels and not _holds_numbers(self._columns[name]):
                 raise InputError(
                     f"the column {name!r} of the table does not hold numbers by its "
-                    "type. Declare its levels, or convert it, as in "
-                    f"frame.astype({{{name!r}: float}})."
+                    "type. Declare its levels, or a dtype that holds missing values, "
+                    f"as in frame.astype({{{name!r}: 'boolean'}})."
                 )
         self.schema = {
             name: np.dtype(np.int32 if name in self._levels else np.float64)
@@ -122,7 +122,10 @@ def series_of(table: Any) -> dict[str, Any]:
     for name, values in table.items():
         column = nw.from_native(values, series_only=True, pass_through=True)
         if not isinstance(column, nw.Series):
-            column = nw.from_native(pd.Series(values), series_only=True)
+            # an array of booleans misses none
+            is_sure = isinstance(values, np.ndarray) and values.dtype == bool
+            made = pd.Series(values, dtype=float if is_sure else None)
+            column = nw.from_native(made, series_only=True)
         columns[str(name)] = column
     if len({len(column) for column in columns.values()}) > 1:
         raise InputError("the columns of the table have different lengths.")
@@ -130,8 +133,11 @@ def series_of(table: Any) -> dict[str, Any]:
 
 
 def _holds_numbers(column: Any) -> bool:
-    """Whether its type holds numbers; objects of pandas, whose values tell, do not."""
+    """Whether its type holds numbers.
+
+    In pandas one missing value turns booleans into objects: so neither do.
+    """
     own = getattr(column.to_native(), "dtype", None)
     if isinstance(own, np.dtype):
-        return own.kind in "iufb"
+        return own.kind in "iuf"
     return bool(column.dtype.is_numeric() or column.dtype == nw.Boolean)

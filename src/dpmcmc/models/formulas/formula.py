@@ -169,7 +169,21 @@ def columns_of(declared: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def coded_table(declared: Mapping[str, Any], table: Any) -> CodedTable:
-    """The columns of a table in memory, coded as a declared formula reads them."""
+    """The columns of a table in memory, coded as a declared formula reads them.
+
+    Raises
+    ------
+    InputError
+        If a column is not there or does not hold numbers by its type; or is a list,
+        whose type would follow from its values.
+    """
+    if isinstance(table, Mapping):
+        for name in columns_of(declared):
+            if isinstance(table.get(name), list | tuple):
+                raise InputError(
+                    f"the column {name!r} is a {type(table[name]).__name__}, which has "
+                    "no type. Give an array, or a table."
+                )
     known = Declared.of(declared["bounds"], declared["levels"])
     return CodedTable(table, columns_of(declared), known.levels)
 
