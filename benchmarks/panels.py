@@ -6,16 +6,20 @@ Visits to a doctor in RAND's health insurance experiment (20,190 person-years of
 persons), and a simulated panel of 100,000 persons: each private call is compared with
 draws of NUTS from the same log density.
 
-    python benchmarks/panels.py FOLDER --repeats 10 --out runs.jsonl
-    python benchmarks/panels.py --table runs.jsonl
+    python benchmarks/panels.py FOLDER --repeats 10 --processes 8 --out panels.json
+    python benchmarks/panels.py --table panels.json
 
 The folder holds ``rand_hie.parquet``, which is not part of the project; without it, the
 simulated panel alone is run.
 """
 
 import argparse
+import json
 import time
 import warnings
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import cache
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +27,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
-from _lines import grouped, keep, lines, middle
+from _lines import grouped, middle
 from jax.flatten_util import ravel_pytree
 from numpyro.infer import MCMC, NUTS
 
@@ -173,24 +177,56 @@ def one_run(
         "width": float(np.sqrt(np.mean((draws.std(0) / sd) ** 2))),
         "covered": float(np.mean((low <= mean) & (mean <= high))),
         "verdict": None if verdict is None else verdict.usability,
+        "reason": None if verdict is None else verdict.reason,
         "seconds": time.perf_counter() - begun,
     }
 
 
 def table(runs: list[dict[str, Any]]) -> None:
     """Print medians over runs: error and width in posterior sd without privacy."""
-    print("| protected | ε | runs | error | width | coverage of 90% | refused |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
+    print(
+        "| protected | ε | runs | error | width | coverage of 90% | refused "
+        "| not usable | seconds |"
+    )
+    print(f"|{' --- |' * 9}")
     for group in grouped(runs, lambda run: (run["case"], run["epsilon"])):
         done = [run for run in group if run["verdict"] != "refused"]
         numbers = ["–"] * 3
+        seconds = "–"
         if done:
             covered = float(np.mean([run["covered"] for run in done]))
             numbers = [f"{middle(done, name):.2f}" for name in ("error", "width")]
             numbers.append(f"{covered:.0%}")
+            seconds = f"{middle(done, 'seconds'):.0f}"
         cells = [group[0]["case"], f"{group[0]['epsilon']:g}", str(len(group))]
-        refused = str(len(group) - len(done))
-        print(f"| {' | '.join([*cells, *numbers, refused])} |")
+        bad = sum(run["verdict"] == "not usable" for run in done)
+        cells += [*numbers, str(len(group) - len(done)), str(bad), seconds]
+        print(f"| {' | '.join(cells)} |")
+
+
+def cases(folder: Path | None) -> list[Case]:
+    """All cases whose tables are there."""
+    return [*(rand(folder) if folder else []), *simulated()]
+
+
+class Task(NamedTuple):
+    """One private call: which case, compared with what, at which ε."""
+
+    folder: Path | None
+    name: str
+    exact: tuple[np.ndarray, np.ndarray]
+    epsilon: float
+    steps: int | None
+
+
+def run_task(task: Task) -> dict[str, Any]:
+    """Make the call, in any process."""
+    (case,) = [one for one in _cases(task.folder) if one.name == task.name]
+    found = one_run(case, task.exact, task.epsilon, task.steps)
+    return {"case": case.name, "epsilon": task.epsilon, **found}
+
+
+_cases = cache(cases)
 
 
 def main() -> None:
@@ -202,24 +238,29 @@ def main() -> None:
     )
     parser.add_argument("--steps", type=int, help="of each chain; as many as usual")
     parser.add_argument("--only", default="", help="cases whose name begins so")
-    parser.add_argument("--out", type=Path)
-    parser.add_argument("--table", nargs="*", type=Path)
+    parser.add_argument("--processes", type=int, default=1, help="calls at a time")
+    parser.add_argument("--quick", action="store_true", help="one call, by the mode")
+    parser.add_argument("--out", type=Path, help="one JSON file, new after each call")
+    parser.add_argument("--table", type=Path, help="print the table of such a file")
     chosen = parser.parse_args()
     if chosen.table:
-        table(lines(chosen.table))
+        table(json.loads(chosen.table.read_text())["runs"])
         return
-    runs = []
-    for case in [*(rand(chosen.folder) if chosen.folder else []), *simulated()]:
+    tasks = []
+    for case in cases(chosen.folder):
         if not case.name.startswith(chosen.only):
             continue
-        exact = without_privacy(case, chosen.draws)
+        exact = without_privacy(case, 0 if chosen.quick else chosen.draws)
         epsilons = EPSILONS if case.name.startswith("visits") else (1.0,)
-        for epsilon in epsilons:
-            for _ in range(chosen.repeats):
-                found = one_run(case, exact, epsilon, chosen.steps)
-                runs.append({"case": case.name, "epsilon": epsilon, **found})
-                if chosen.out:
-                    keep(runs[-1], chosen.out)
+        for epsilon in epsilons[-1:] if chosen.quick else epsilons:
+            task = Task(chosen.folder, case.name, exact, epsilon, chosen.steps)
+            tasks += [task] * (1 if chosen.quick else chosen.repeats)
+    runs = []
+    with ProcessPoolExecutor(chosen.processes, get_context("spawn")) as pool:
+        for found in as_completed([pool.submit(run_task, task) for task in tasks]):
+            runs.append(found.result())
+            if chosen.out:
+                chosen.out.write_text(json.dumps({"delta": DELTA, "runs": runs}))
     table(runs)
 
 

@@ -21,7 +21,7 @@ SIGNATURE = re.compile(r"^Code: `(?P<name>[\w.]+)` · signed `(?P<hash>\w+)`$", 
 GUARANTEED = ("dpmcmc.private", "dpmcmc.accounting", "dpmcmc.ledger", "dpmcmc.sampling")
 """Rooms into which a signature follows what a function uses."""
 
-GUARANTEED_FILES = ("dpmcmc.arithmetic",)
+GUARANTEED_FILES = ("dpmcmc.arithmetic", "dpmcmc.processes")
 
 UNTRUSTED = "dpmcmc.sampling.fit."
 """What the fit asks, and what it makes of answers: the boundary bounds the first, and

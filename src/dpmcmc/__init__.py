@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dpmcmc.adapters import NumPyro
     from dpmcmc.errors import InputError, NotUsableError, StoppedError
-    from dpmcmc.model import Model, Preparation, PythonFunction, Statistics
+    from dpmcmc.files import read_schema
+    from dpmcmc.model import Model, Preparation, PythonFunction, Schema, Statistics
     from dpmcmc.models.formulas import formula
     from dpmcmc.posterior import Posterior, Statement, combine, compare
     from dpmcmc.private import Records
@@ -43,6 +44,7 @@ _HOMES = {
     "PythonFunction": "dpmcmc.model",
     "RandomWalk": "dpmcmc.proposals",
     "Records": "dpmcmc.private",
+    "Schema": "dpmcmc.model",
     "Statement": "dpmcmc.posterior",
     "Statistics": "dpmcmc.model",
     "StoppedError": "dpmcmc.errors",
@@ -52,6 +54,7 @@ _HOMES = {
     "formula": "dpmcmc.models.formulas",
     "plan": "dpmcmc.rehearsal.planning",
     "plot_posterior": "dpmcmc.report.pictures",
+    "read_schema": "dpmcmc.files",
     "rehearse": "dpmcmc.rehearsal.rehearse",
     "sample": "dpmcmc.sampling.sample",
     "sample_not_private": "dpmcmc.sampling.sample",
@@ -82,6 +85,7 @@ __all__ = [
     "PythonFunction",
     "RandomWalk",
     "Records",
+    "Schema",
     "Statement",
     "Statistics",
     "StoppedError",
@@ -92,6 +96,7 @@ __all__ = [
     "formula",
     "plan",
     "plot_posterior",
+    "read_schema",
     "rehearse",
     "sample",
     "sample_not_private",

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from pyarrow import feather
 from small_jobs import MODEL, counted, make_study, run_in
 
-from dpmcmc import cli
+from dpmcmc import Schema, cli
 from dpmcmc.errors import InputError
 from dpmcmc.files import DataFile
 from dpmcmc.ledger import Ledger
@@ -89,7 +89,8 @@ def test_damaged_data_files(whole: Path, tmp_path: Path, damage: Damage) -> None
     path.write_bytes(damaged(whole.read_bytes(), damage))
     refusal = None
     try:
-        file = DataFile(path, ["x", "group"], levels={"group": ["a", "secretly"]})
+        schema = Schema({"group": {"levels": ["a", "secretly"]}})
+        file = DataFile(path, ["x", "group"], schema=schema)
         found, present = file.read_values()
     except InputError as refused:
         refusal = refused

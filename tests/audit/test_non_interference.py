@@ -195,6 +195,9 @@ def csv_with(*texts: str, beside: tuple[str, ...] = ()) -> Callable[[Path], None
 
     def write(folder: Path) -> None:
         (folder / "people.csv").write_text("\n".join(["x,z", *rows]) + "\n", "utf-8")
+        (folder / "s.yaml").write_text(
+            "columns: {x: {type: number}, z: {levels: [a, b]}}"
+        )
 
     return write
 
@@ -230,7 +233,7 @@ def test_hostile_values_of_a_typed_file(command: Any) -> None:
 
 def test_odd_categories_from_the_command_line(command: Any) -> None:
     """A text that is no level is a missing value, and looks like any other."""
-    words = f"{SAMPLE} --data ../inputs/people.csv --columns x,z --levels z=a,b"
+    words = f"{SAMPLE} --data ../inputs/people.csv --schema ../inputs/s.yaml"
     usual = [command(words, csv_with()) for _ in range(2)][-1]
     assert usual.error == ""
     odd = csv_with(beside=("b", "c", "A", " a", "z" * 500, "ä", ""))

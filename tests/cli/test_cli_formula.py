@@ -19,7 +19,10 @@ Command = Callable[..., Any]
 
 FORMULA = "x ~ z"
 HOW = "--delta 1e-6 --method barker --clip 0.01 --steps 20 --scale 0.3"
-DECLARED = "--bounds x=-9:11 --bounds z=0:200"
+COLUMNS = {
+    "x": {"type": "number", "bounds": [-9, 11]},
+    "z": {"type": "number", "bounds": [0, 200]},
+}
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +34,7 @@ def _drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
         str(folder / "people.csv"),
         None,
         1e-6,
-        bounds={"x": (-9, 11), "z": (0, 200)},
+        schema={"columns": COLUMNS},
         method="barker",
         clip=0.01,
         steps=20,
@@ -53,14 +56,20 @@ def test_a_formula_is_refused_before_anything_is_read(
     dpmcmc: Command, folder: Path
 ) -> None:
     words = f"--data people.csv {HOW} --out run --yes"
+    for name, columns in {
+        "one": {"x": COLUMNS["x"]},
+        "both": COLUMNS,
+        "more": {**COLUMNS, "w": COLUMNS["x"]},
+    }.items():
+        (folder / f"{name}.yaml").write_text(json.dumps({"columns": columns}))
     wrong = {
-        f"--bounds x=-9:11 {words}": "'z'",
-        f"--bounds x=-9:11 --bounds z=0:9 --family gamma {words}": "above 0",
-        f"{DECLARED} --columns x,z {words}": "columns",
+        f"--schema one.yaml {words}": "'z'",
+        f"--schema both.yaml --family gamma {words}": "above 0",
+        f"--schema both.yaml --columns x,z {words}": "columns",
     }
     for options, named in wrong.items():
         assert named in dpmcmc("sample", FORMULA, *options.split()).refusal
-    said = dpmcmc("sample", "x ~ z + w", *f"{DECLARED} --bounds w=0:1 {words}".split())
+    said = dpmcmc("sample", "x ~ z + w", *f"--schema more.yaml {words}".split())
     assert "'w'" in said.refusal
     said = dpmcmc(f"sample model.py:model --family gamma {words}")
     assert "no formula" in said.refusal

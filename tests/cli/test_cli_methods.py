@@ -119,8 +119,13 @@ def test_a_numpyro_model_by_the_default_method(dpmcmc: Command, many: Path) -> N
         header="x,group,y",
         comments="",
     )
-    words = f"sample regression.py:model --data people.csv --integer group {LEDGER}"
-    said = dpmcmc(f"{words} {BUDGET} --bounds x=-4:4 --out run --yes --json")
+    (many / "schema.yaml").write_text(
+        "columns: {group: {type: integer}, x: {type: number, bounds: [-4, 4]}}"
+    )
+    words = (
+        f"sample regression.py:model --data people.csv --schema schema.yaml {LEDGER}"
+    )
+    said = dpmcmc(f"{words} {BUDGET} --out run --yes --json")
     posterior = assert_whole(dpmcmc, many, said)
     stages = [stage.name for stage in posterior.statement.stages]
     assert stages == ["fit", "chain", "check"]

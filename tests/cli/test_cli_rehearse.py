@@ -36,8 +36,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, Any, dict[str, Any
 def test_only_the_schema_of_a_data_file_is_read(
     dpmcmc: Command, folder: Path, asked: list, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (folder / "schema.yaml").write_text("columns: {x: {type: number, bounds: [-2, 2]}}")
     with counted(monkeypatch) as read:
-        said = dpmcmc(f"{WORDS} --data people.csv --bounds x=-2:2 --runs 3")
+        said = dpmcmc(f"{WORDS} --data people.csv --schema schema.yaml --runs 3")
     assert (said.code, said.err, read) == (0, "", [])
     ((model, records, given),) = asked
     assert isinstance(model, package.Model)

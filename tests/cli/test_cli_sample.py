@@ -77,8 +77,8 @@ def test_options_are_the_fields_of_a_job(
     monkeypatch.setattr("dpmcmc.workflow.run", run)
     dpmcmc(f"{TABLE} --epsilon 1 --delta 1e-6 --out run --yes")
     words = (
-        f"{SAMPLE} --columns x,z --bounds x=0:1 --bounds z=-1:2 --levels w=a,b "
-        "--integer u --integer v --batch 5 --tempering 7 --chains 2 --warmup 3 "
+        f"{SAMPLE} --columns x,z --schema schema.yaml --unit u --most 4 "
+        "--batch 5 --tempering 7 --chains 2 --warmup 3 "
         "--start prior --precision float64 --purpose why --only --yes"
     )
     dpmcmc(words)
@@ -90,9 +90,9 @@ def test_options_are_the_fields_of_a_job(
             None,
             1e-6,
             columns=("x", "z"),
-            levels={"w": ("a", "b")},
-            integers=("u", "v"),
-            bounds={"x": (0.0, 1.0), "z": (-1.0, 2.0)},
+            schema="schema.yaml",
+            unit="u",
+            most=4,
             method="barker",
             clip=0.01,
             batch=5,
@@ -154,14 +154,21 @@ def test_nulls_and_far_values_are_taken_silently(dpmcmc: Command, folder: Path) 
     lines = (folder / "people.csv").read_text().splitlines()
     lines[3], lines[4], lines[5] = ",3", "1e9,4", "what,5"
     (folder / "odd.csv").write_text("\n".join(lines) + "\n")
+    (folder / "schema.yaml").write_text(
+        "columns:\n  x: {type: number, bounds: [-3, 3], measured_in: cm}\n"
+        "  z: {type: integer}\n"
+    )
     said = dpmcmc(
         f"sample model.py:model --data odd.csv {HOW} {CHARGED} --out run --yes "
-        "--bounds x=-3:3 --columns x --json"
+        "--schema schema.yaml --columns x --json"
     )
     assert said.code == 0
     statement = json.loads(said.out)["statement"]
-    assert statement["prepared"][0] == "x clamped to [-3, 3]"
+    assert statement["prepared"][0] == "x: number in cm, clamped to [-3, 3]"
     assert statement["records"] == RECORDS
+    page = (folder / "run" / "report.html").read_text("utf-8")
+    assert "<td>cm</td>" in page
+    assert "integer" not in page
 
 
 def test_a_chain_that_never_moved_is_shown_as_one(
@@ -206,9 +213,8 @@ def wrong(dpmcmc: Command, folder: Path, words: str) -> str:
         ("model.py:model", "", "MODEL"),
         ("--delta 1e-6", "--delta 7", "7.0"),
         ("--clip 0.01", "--columns y", "'y'"),
-        ("--clip 0.01", "--bounds x", "--bounds"),
-        ("--clip 0.01", "--bounds x=1", "--bounds"),
-        ("--clip 0.01", "--levels x=", "--levels"),
+        ("--clip 0.01", "--schema absent.yaml", "absent.yaml"),
+        ("--clip 0.01", "--schema people.csv", "people.csv"),
         ("--clip 0.01", "--batch 5", "batch"),
         ("--method barker", "", "method"),
         ("--steps 20", "--steps 20000", "budget"),

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import feather
 
-from dpmcmc import InputError
+from dpmcmc import InputError, Schema
 from dpmcmc.files import DataFile, FileError, data_file, readings, typed_file
 
 TABLE = pa.table({"age": [1.0, 2.0, 3.0] * 100, "income": [4, 5, 6] * 100})
@@ -61,7 +61,7 @@ def test_a_missing_file(tmp_path: Path, suffix: str) -> None:
 def test_a_folder(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"people{suffix}"
     path.mkdir()
-    assert refusal(path) == f"{path} is a folder. Give one file."
+    assert refusal(path) == f"{path} holds no Parquet file. Give a folder that does."
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
@@ -160,14 +160,16 @@ def test_text_that_points_outside_the_file(tmp_path: Path, coded: bool) -> None:
     data = path.read_bytes()
     assert data.count(whole.tobytes()) == 1
     path.write_bytes(data.replace(whole.tobytes(), spoilt.tobytes()))
-    assert "is damaged" in refusal(path, "group", levels={"group": ["eight by", "b"]})
+    assert "is damaged" in refusal(
+        path, "group", schema=Schema({"group": {"levels": ["eight by", "b"]}})
+    )
 
 
 def test_text_that_is_no_unicode_is_a_value_like_any_other(tmp_path: Path) -> None:
     texts = pa.array([b"a", b"\xff\xfe", b"b"]).view(pa.string())
     path = written(tmp_path, ".parquet", pa.table({"group": texts}))
-    levels = {"group": ["a", "b"]}
-    found, present = DataFile(path, levels=levels).read_values()
+    schema = Schema({"group": {"levels": ["a", "b"]}})
+    found, present = DataFile(path, schema=schema).read_values()
     assert found["group"].tolist() == [0, 0, 1]
     assert present.tolist() == [True, False, True]
 
@@ -233,12 +235,17 @@ KINDS = {
     "dates": (
         pa.array([datetime.date(2026, 1, 1)] * 2),
         "type date32[day]",
-        "days since",
+        "Declare its origin",
     ),
     "times": (
         pa.array([datetime.datetime(2026, 1, 1)] * 2),
         "type timestamp[us]",
-        "days since",
+        "Declare its origin",
+    ),
+    "durations": (
+        pa.array([datetime.timedelta(1)] * 2),
+        "type duration[us]",
+        "as columns of",
     ),
     "lists": (pa.array([[1.0], [2.0]]), "type list<", "as columns of"),
     "structs": (pa.array([{"a": 1}] * 2), "type struct<", "as columns of"),
@@ -254,8 +261,8 @@ def test_a_type_that_holds_no_numbers(tmp_path: Path, typed: str, kind: str) -> 
     columns = pa.table({"age": [1.0, 2.0], "it": values})
     path = written(tmp_path, typed, columns)
     for asked in ([], ["it"]):
-        for integers in ([], ["it"]):
-            told = refusal(path, *asked, integers=integers)
+        for schema in (None, Schema({"it": {"type": "integer"}})):
+            told = refusal(path, *asked, schema=schema)
             assert told.startswith(f"column 'it' of {path} has {shown}")
             assert advice in told
     assert DataFile(path, ["age"]).read_values()[0]["age"].tolist() == [1, 2]
@@ -275,44 +282,32 @@ def test_a_type_that_this_pyarrow_cannot_read(
 
 
 def test_levels_for_numbers(tmp_path: Path) -> None:
-    told = refusal(written(tmp_path, ".parquet"), levels={"income": ["4", "5"]})
-    assert "has type int64, which cannot be read as text with levels" in told
-    assert "Levels are for text" in told
+    schema = Schema({"income": {"levels": ["4", "5"]}})
+    told = refusal(written(tmp_path, ".parquet"), schema=schema)
+    assert "has type int64, which cannot be read as a text" in told
+    assert "Declare it as number or integer" in told
 
 
-@pytest.mark.parametrize("how", ["levels", "integers"])
+@pytest.mark.parametrize("columns", [["age", "incom"], ["age"], []])
 def test_a_declaration_of_a_column_that_is_not_there(
-    tmp_path: Path, suffix: str, how: str
+    tmp_path: Path, suffix: str, columns: list[str]
 ) -> None:
+    """Also one that is not read: its name may be a slip for one that is."""
     path = written(tmp_path, suffix)
-    declared = {"levels": {"incom": ["a", "b"]}, "integers": ["incom"]}[how]
-    told = refusal(path, "age", "incom", **{how: declared})
+    told = refusal(path, *columns, schema=Schema({"incom": {"type": "integer"}}))
     assert f"{path} has no column 'incom'" in told
-    declared = {"levels": {"income": ["a", "b"]}, "integers": ["income"]}[how]
-    told = refusal(path, "age", **{how: declared})
-    assert "name 'income', which is not among columns" in told
 
 
-@pytest.mark.parametrize("values", ["ab", [], ["a"], ["a", "a"], [1, 2]])
-def test_levels_that_are_none(tmp_path: Path, values: object) -> None:
-    told = refusal(written(tmp_path, ".csv"), levels={"age": values})
-    assert f"the levels of 'age' are {values!r}; they must be at least two" in told
-
-
-def test_a_column_with_two_declarations(tmp_path: Path) -> None:
-    path = written(tmp_path, ".csv")
-    told = refusal(path, "age", levels={"age": ["a", "b"]}, integers=["age"])
-    assert told == "'age' has levels and is among integers. Keep one."
+def test_booleans_of_a_text_file_have_no_one_spelling(tmp_path: Path) -> None:
+    schema = Schema({"age": {"type": "boolean"}})
+    assert "levels: [FALSE, TRUE]" in refusal(written(tmp_path, ".csv"), schema=schema)
 
 
 @pytest.mark.parametrize("names", ["age", [1], 3, ["age", "income", "age"]])
-@pytest.mark.parametrize("what", ["columns", "integers"])
-def test_names_that_are_no_list_of_names(
-    tmp_path: Path, what: str, names: object
-) -> None:
+def test_names_that_are_no_list_of_names(tmp_path: Path, names: object) -> None:
     path = written(tmp_path, ".csv")
-    with pytest.raises(InputError, match=f"^{what} is .*list of names of columns"):
-        DataFile(path, **{"columns": ["age"], what: names})  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"^columns is .*list of names of columns"):
+        DataFile(path, names)  # type: ignore[arg-type]
 
 
 # Text files have no types, and perhaps no header.

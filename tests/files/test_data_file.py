@@ -18,6 +18,7 @@ from hypothesis.extra import numpy as arrays
 from pyarrow import feather
 
 import dpmcmc
+from dpmcmc import Schema
 from dpmcmc.files import DataFile, FileError
 
 NAN = float("nan")
@@ -76,7 +77,7 @@ def test_a_type_says_the_dtype_and_a_null_is_missing(
 ) -> None:
     table = pa.table({"x": pa.array(values, kind)})
     file = DataFile(write(table, tmp_path / f"table{suffix}"))
-    assert file.schema == {"x": np.dtype(dtype)}
+    assert file.dtypes == {"x": np.dtype(dtype)}
     assert len(file) == 3
     found, present = file.read_values()
     expected = np.array([value or 0 for value in values]).astype(dtype)
@@ -141,8 +142,10 @@ def test_text_with_levels_becomes_codes(
 ) -> None:
     values = pa.array(["north", "sûd", None, "nowhere", "sûd"]).cast(kind)
     table = pa.table({"region": values, "x": [1.0, 2, 3, 4, 5]})
-    levels = {"region": ["sûd", "north"]}
-    found, present = read_back(table, tmp_path, suffix, levels=levels)
+    levels = {"region": {"levels": ["sûd", "north"]}}
+    found, present = read_back(
+        table, tmp_path, suffix, schema=Schema(levels), columns=["region", "x"]
+    )
     expected = np.array([1, 0, 0, 0, 0], np.int32)
     np.testing.assert_array_equal(found["region"], expected, strict=True)
     assert present.tolist() == [True, True, False, False, True]
@@ -154,7 +157,9 @@ def test_text_of_polars_becomes_codes(tmp_path: Path, kind: Any, how: str) -> No
     """It writes text in a layout of its own."""
     frame = pl.DataFrame({"x": pl.Series(["a", "b", None, "c"], dtype=kind)})
     getattr(frame, f"write_{how}")(tmp_path / f"table.{how}")
-    file = DataFile(tmp_path / f"table.{how}", levels={"x": ["a", "b"]})
+    file = DataFile(
+        tmp_path / f"table.{how}", schema=Schema({"x": {"levels": ["a", "b"]}})
+    )
     found, present = file.read_values()
     assert found["x"].tolist() == [0, 1, 0, 0]
     assert present.tolist() == [True, True, False, False]
@@ -171,7 +176,8 @@ def test_floats_may_be_declared_integers(tmp_path: Path, suffix: str) -> None:
     """As pandas writes codes with a missing value."""
     values = [0.0, 2.0, None, NAN, 1.5, np.inf, -3.0, 2.0**53, 1e300, 5e-324]
     table = pa.table({"g": values, "n": list(range(10)), "b": [True] * 10})
-    found, present = read_back(table, tmp_path, suffix, integers=["g", "n", "b"])
+    schema = Schema({name: {"type": "integer"} for name in "gnb"})
+    found, present = read_back(table, tmp_path, suffix, schema=schema)
     assert [array.dtype for array in found.values()] == [np.int64] * 3
     assert found["g"].tolist() == [0, 2, 0, 0, 0, 0, -3, 0, 0, 0]
     whole = [True, True, False, False, False, False, True, False, False, False]
@@ -187,11 +193,12 @@ def test_a_csv_is_read_by_what_is_declared(tmp_path: Path) -> None:
     file = DataFile(
         path,
         ["x", "region", "group"],
-        levels={"region": ["sûd", "north"]},
-        integers=["group"],
+        schema=Schema(
+            {"region": {"levels": ["sûd", "north"]}, "group": {"type": "integer"}}
+        ),
     )
     kinds = {"x": np.float64, "region": np.int32, "group": np.int64}
-    assert file.schema == {name: np.dtype(kind) for name, kind in kinds.items()}
+    assert file.dtypes == {name: np.dtype(kind) for name, kind in kinds.items()}
     found, present = file.read_values()
     assert found["region"].tolist() == [1, 0, 0, 0]
     assert found["group"].tolist() == [0, 3, 1, 0]
@@ -207,14 +214,14 @@ def test_integer_codes_are_indices(tmp_path: Path, suffix: str) -> None:
             frame.write_csv(path) if suffix == ".csv" else frame.write_parquet(path)
         )
     )
-    declared = {"integers": ["group"]} if suffix == ".csv" else {}
+    declared = Schema({"group": {"type": "integer"}}) if suffix == ".csv" else None
     posterior = dpmcmc.sample_not_private(
         dpmcmc.Model(
             lambda r, record: -((record["y"] - r[record["group"]]) ** 2),
             lambda r: -jnp.sum(r**2),
             initial=np.zeros(3),
         ),
-        DataFile(path, ["group", "y"], **declared),
+        DataFile(path, ["group", "y"], schema=declared),
         steps=40,
         seed=1,
         method=WALK,
@@ -241,7 +248,7 @@ def test_values_change_nothing_but_the_arrays(
     holes = np.array(missing[: len(values)])
     path = tmp_path_factory.mktemp("files") / f"table{suffix}"
     file = DataFile(write(pa.table({"x": pa.array(values, mask=holes)}), path))
-    assert file.schema == {"x": np.float64}
+    assert file.dtypes == {"x": np.float64}
     found, present = file.read_values()
     gone = holes | np.isnan(values)
     np.testing.assert_array_equal(present, ~gone)
@@ -266,6 +273,17 @@ SCHEMA = pa.schema(
 )
 
 
+DECLARED = Schema(
+    {
+        "x": {"type": "number"},
+        "n": {"type": "number"},
+        "level": {"levels": ["low", "high"]},
+        "flag": {"type": "boolean"},
+        "amount": {"type": "integer"},
+    }
+)
+
+
 @given(record=ANYTHING)
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
 def test_a_record_decides_over_itself_alone(
@@ -283,12 +301,12 @@ def test_a_record_decides_over_itself_alone(
         ]
         table = pa.table(arrays, schema=SCHEMA)
         path = write(table, folder / f"table{suffix}")
-        file = DataFile(path, levels={"level": ["low", "high"]}, integers=["amount"])
+        file = DataFile(path, schema=DECLARED)
         return file, *file.read_values()
 
     plain, arrays, present = opened(usual[0], usual[0], usual[1])
     other, changed, other_present = opened(usual[0], record, usual[1])
-    assert other.schema == plain.schema
+    assert other.dtypes == plain.dtypes
     assert len(other) == len(plain)
     for name, values in arrays.items():
         assert changed[name].dtype == values.dtype

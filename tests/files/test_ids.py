@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import feather
 
-from dpmcmc import InputError, Records
+from dpmcmc import InputError, Records, Schema
 from dpmcmc.files import DataFile, FileError
 from dpmcmc.private.records import open_on_host
 
@@ -88,8 +88,8 @@ def test_a_file_of_ids_alone_is_refused(tmp_path: Path) -> None:
 def test_all_columns_but_that_of_ids_are_read(tmp_path: Path) -> None:
     path = tmp_path / "table.parquet"
     pq.write_table(pa.table({"who": ["a", "b"], "x": [1.0, 2.0], "y": [3, 4]}), path)
-    file = DataFile(path, without=["who"])
-    assert list(file.schema) == ["x", "y"]
-    assert len(Records(file, unit="who", most=1)) == 2
+    file = DataFile(path, schema=Schema(unit="who", most=1))
+    assert list(file.dtypes) == ["x", "y"]
+    assert len(Records(file)) == 2
     with pytest.raises(FileError):  # text without levels
         DataFile(path)

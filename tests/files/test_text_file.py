@@ -12,19 +12,20 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from dpmcmc import Schema
 from dpmcmc.files import DataFile, text_file
 from dpmcmc.files.readings import NUMBER, Reading
 
 NAN = float("nan")
-LEVELS = {"c": ["low", "high"]}
+LEVELS = ["low", "high"]
 COLUMNS = ["a", "b", "c"]
 
 
 def read(path: Path, content: bytes, *columns: str) -> dict[str, np.ndarray]:
     """The columns as floats, with NaN throughout a record that has a missing value."""
     path.write_bytes(content)
-    levels = LEVELS if "c" in columns else None
-    arrays, present = DataFile(path, columns, levels=levels).read_values()
+    schema = Schema({"c": {"levels": LEVELS}}) if "c" in columns else None
+    arrays, present = DataFile(path, columns, schema=schema).read_values()
     return {name: np.where(present, array, NAN) for name, array in arrays.items()}
 
 

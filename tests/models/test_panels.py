@@ -91,7 +91,7 @@ def test_a_panel_is_fitted_with_its_effects():
     y = (RNG.random(len(who)) < 1 / (1 + np.exp(-eta))).astype(np.float32)
     records = Records({"who": who, "x": x, "y": y}, unit="who", most=4)
     posterior = sample_not_private(
-        models.logistic_panel(1, norm=1.0, nodes=9),
+        models.logistic_panel(1, norm=1.0, effect=models.PersonEffect(nodes=9)),
         records,
         seed=1,
         steps=200,
@@ -108,7 +108,22 @@ def test_a_panel_is_fitted_with_its_effects():
         assert draws.std() < 0.25
 
 
-@pytest.mark.parametrize("given", [{"effect_centre": 0.0}, {"effect_scale": -1.0}])
-def test_bad_scales_of_effects_are_refused(given):
+@pytest.mark.parametrize("given", [{"centre": 0.0}, {"scale": -1.0}, {"nodes": 0}])
+def test_bad_priors_of_effects_are_refused(given):
     with pytest.raises(InputError):
-        models.logistic_panel(2, norm=1.0, **given)
+        models.PersonEffect(**given)
+    with pytest.raises(InputError, match="PersonEffect"):
+        models.logistic_panel(2, norm=1.0, effect=given)
+
+
+def test_an_offset_shifts_the_predictor_of_a_person():
+    model = models.poisson_panel(1, norm=1.0, most=50, offset=(-2.0, 2.0))
+    plain = models.poisson_panel(1, norm=1.0, most=50)
+    rows = {"x": np.zeros((2, 1)), "y": np.array([3.0, 5.0])}
+    there = np.ones(2, bool)
+    theta = jax.tree.map(jnp.asarray, plain.initial)
+    shifted = {**theta, "intercept": theta["intercept"] + 0.7}
+    moved = Unit({**rows, "offset": np.full(2, 0.7)}, there)
+    expected = float(plain.log_likelihood(shifted, Unit(rows, there)))
+    found = float(model.log_likelihood(theta, moved))
+    assert found == pytest.approx(expected, rel=1e-5)

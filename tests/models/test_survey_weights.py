@@ -27,6 +27,7 @@ def test_a_record_counts_as_often_as_its_weight_says(weight, counted):
     assert weighted.responses is weighted.simulate is weighted.statistics is None
 
 
+@pytest.mark.slow
 def test_the_posterior_is_that_of_the_population():
     """Half of the yes were left out of the sample, and count twice."""
     rng = np.random.default_rng(1)

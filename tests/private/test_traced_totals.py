@@ -49,7 +49,7 @@ def test_records_meet_in_one_integer_sum_alone(name, dtype):
 def test_a_total_that_centres_records_is_found(monkeypatch):
     inner = sums.bounded_vectors
 
-    def centred(vectors, present):
+    def centred(vectors, present, *_):
         return inner(vectors - jnp.mean(vectors, axis=0), present)
 
     monkeypatch.setattr(sums, "bounded_vectors", centred)
@@ -60,7 +60,7 @@ def test_a_total_that_centres_records_is_found(monkeypatch):
 def test_a_total_that_divides_by_how_many_are_present_is_found(monkeypatch):
     inner = sums.bounded_vectors
 
-    def scaled(vectors, present):
+    def scaled(vectors, present, *_):
         return inner(vectors, present) // jnp.sum(present, dtype=jnp.int64)
 
     monkeypatch.setattr(sums, "bounded_vectors", scaled)

@@ -103,6 +103,7 @@ def test_the_rate_and_the_shape_are_learnt() -> None:
     np.testing.assert_allclose(shape, COVARIANCE, atol=0.15 * np.max(COVARIANCE))
 
 
+@pytest.mark.slow
 def test_an_adapted_chain_is_calibrated() -> None:
     """Ranks of the truth among draws are uniform over prior, records and chains.
 

@@ -124,6 +124,7 @@ def test_as_many_bits_are_flipped_as_asked(start, count, seed):
         assert apart <= BitFlips(count).reach(theta)
 
 
+@pytest.mark.slow
 @given(
     low=st.integers(-(2**31) + 9, 2**31 - 12),
     width=st.integers(1, 2**32),

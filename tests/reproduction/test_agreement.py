@@ -129,6 +129,7 @@ def test_standard_errors_are_those_of_independent_draws() -> None:
         assert found[name].sd_error == pytest.approx(40_000**-0.5, rel=0.15)
 
 
+@pytest.mark.slow
 def test_the_figure_shows_every_test_and_quantity(
     draw: Callable[[str], FigureResult],
 ) -> None:

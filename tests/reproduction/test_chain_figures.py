@@ -13,6 +13,7 @@ from reproduction.drawing import FigureResult
 from reproduction.paper_chains import FULL, QUICK, Experiment, whole_chain
 
 
+@pytest.mark.slow
 def test_the_samples_are_those_of_the_chains(
     draw: Callable[[str], FigureResult], experiment: Experiment
 ) -> None:

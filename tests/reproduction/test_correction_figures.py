@@ -18,6 +18,7 @@ def arrays(drawn: FigureResult) -> dict[str, np.ndarray]:
     return {name: np.array(column) for name, column in drawn.numbers.items()}
 
 
+@pytest.mark.slow
 def test_errors_against_the_variance(draw: Draw) -> None:
     found = arrays(draw("4"))
     assert found["C"].tolist() == [1.5, 2.0]
@@ -27,6 +28,7 @@ def test_errors_against_the_variance(draw: Draw) -> None:
     assert np.all(found["programme, seconds"] > 0)
 
 
+@pytest.mark.slow
 def test_log_densities_show_gaps_only_in_ridge(draw: Draw) -> None:
     found = arrays(draw("5"))
     ridge = found["ridge, C = 1.5"]
@@ -37,6 +39,7 @@ def test_log_densities_show_gaps_only_in_ridge(draw: Draw) -> None:
     assert (np.exp(ridge[cells]) * 0.005).sum() == pytest.approx(1, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_cdfs_and_their_differences(draw: Draw) -> None:
     found = arrays(draw("6"))
     largest = {

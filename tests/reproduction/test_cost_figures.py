@@ -13,6 +13,7 @@ from reproduction.paper_chains import FULL
 Draw = Callable[[str], FigureResult]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("figure", ["1a", "1b"])
 def test_certified_costs_are_far_below_the_papers(draw: Draw, figure: str) -> None:
     drawn = draw(figure)

@@ -20,6 +20,7 @@ def columns(path: Path) -> dict[str, list[float]]:
     return dict(zip(heading, np.array(rows, float).T.tolist(), strict=True))
 
 
+@pytest.mark.slow
 def test_pictures_numbers_and_a_summary_are_written(
     tmp_path: Path, experiment: Experiment
 ) -> None:

@@ -32,6 +32,7 @@ def test_the_weights_solve_the_dense_equations(variance):
     assert len(fit.centres) == np.count_nonzero(symmetric)
 
 
+@pytest.mark.slow
 def test_negative_weights_become_gaps_that_widen_with_the_variance():
     kept = [len(ridge(variance).centres) for variance in (0.5, 1.0, 1.5, 2.0)]
     assert kept == sorted(kept, reverse=True)
@@ -48,6 +49,7 @@ def second_moment(fit):
     return np.square(fit.centres) @ fit.weights
 
 
+@pytest.mark.slow
 def test_ridge_does_well_up_to_one_and_badly_at_two():
     assert ridge(0.5).sup_error() < ridge(1.0).sup_error() < 1e-3
     assert ridge(2.0).sup_error() > 3e-2

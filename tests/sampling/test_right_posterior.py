@@ -331,6 +331,7 @@ def test_the_calibration_check_can_fail(wrong: dict[str, float]) -> None:
     assert not is_calibrated(ranks(calibration_model(**wrong)))
 
 
+@pytest.mark.slow
 def test_the_calibration_check_sees_a_clip() -> None:
     """A clip in effect draws towards the prior; the ranks of the likelihood say so."""
     found = ranks(calibration_model(), replicates=QUICK, clip=0.1)

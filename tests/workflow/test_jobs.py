@@ -73,9 +73,7 @@ def test_a_folder_keeps_a_job_and_gives_it_back(folder: Path) -> None:
         job_in(
             folder,
             columns=("x", "z"),
-            levels={"z": ("a", "b")},
-            integers=("w",),
-            bounds={"x": (-1.0, 1.5)},
+            schema={"columns": {"z": {"levels": ["a", "b"]}}},
             chains=2,
             precision="float64",
             purpose="why not",
@@ -87,6 +85,15 @@ def test_a_folder_keeps_a_job_and_gives_it_back(folder: Path) -> None:
         made.note({"job": {"model": "model.py:model"}})
         with pytest.raises(FileError):
             job_of(made)
+
+
+def test_a_schema_is_kept_as_what_it_said(folder: Path) -> None:
+    """A run can be resumed without the file."""
+    place = folder / "schema.yaml"
+    place.write_text("columns: {x: {type: number, bounds: [0, 1]}}")
+    kept = settled(job(schema=str(place))).schema
+    assert kept == {"columns": {"x": {"type": "number", "bounds": [0.0, 1.0]}}}
+    assert settled(settled(job(schema=str(place)))).schema == kept
 
 
 def test_paths_hold_in_any_folder_and_the_analyst_is_known(

@@ -27,7 +27,8 @@ columns = Preparation({
     "y": Copy("ill"),
 })
 model = logistic_regression(3, norm=2.0, before=columns)
-study = Study(model, levels={"region": ("north", "south & <west>", "east")})
+schema = {"columns": {"region": {"levels": ["north", "south & <west>", "east"]}}}
+study = Study(model, schema=schema)
 """
 NAMES = ["age", "region=south & <west>", "region=east"]
 TITLES = [*(f"coefficients[{name}]" for name in NAMES), "intercept"]
@@ -53,15 +54,6 @@ def run_study(folder: Path, name: str = "study", **changes: Any) -> Outcome:
     return run(job, folder / "run", ask=yes, progress=False)
 
 
-def test_levels_of_a_clamped_column_are_not_called_by_their_texts(
-    people: Path,
-) -> None:
-    """Codes beyond a bound are moved to it: one text would stand for several."""
-    outcome = run_study(people, bounds={"region": (0.0, 1.0)})
-    names = ("age", "region=1", "region=2")
-    assert names in outcome.posterior.coords.values()
-
-
 def test_a_job_calls_levels_by_their_texts(people: Path) -> None:
     outcome = run_study(people)
     assert outcome.posterior.titles == TITLES
@@ -73,8 +65,9 @@ def test_a_job_calls_levels_by_their_texts(people: Path) -> None:
 
 
 def test_levels_that_the_job_declares(people: Path) -> None:
-    texts = ("north", "south & <west>", "east")
-    outcome = run_study(people, "model", levels={"region": texts})
+    levels = ["north", "south & <west>", "east"]
+    schema = {"columns": {"region": {"levels": levels}}}
+    outcome = run_study(people, "model", schema=schema)
     assert outcome.posterior.titles == TITLES
 
 
@@ -94,5 +87,5 @@ def test_the_command_line_says_the_texts(
 
 def test_levels_that_do_not_fit_the_table_are_refused(people: Path) -> None:
     with pytest.raises(InputError):
-        run_study(people, levels={"height": ("low", "high")})
+        run_study(people, schema={"columns": {"height": {"levels": ["low", "high"]}}})
     assert not (people / "run").exists()

@@ -66,15 +66,18 @@ def test_the_ledger_was_charged_for_every_chunk_and_closed(outcome: Outcome) -> 
     assert outcome.standing.reserved == 0
 
 
+SCHEMA = {"columns": {"x": {"type": "number", "bounds": [-5, 5]}}}
+
+
 def test_a_job_without_a_ledger(folder: Path) -> None:
     asked: list[Question] = []
-    job = without_ledger(folder, method="barker", bounds={"x": (-5.0, 5.0)})
+    job = without_ledger(folder, method="barker", schema=SCHEMA)
     outcome = run(job, folder / "run", ask=asked.append, progress=False)
     assert outcome.standing is None
     assert (asked[0].standing, asked[0].fraction) == (None, None)
     statement = outcome.posterior.statement
     assert statement.is_private
-    assert statement.prepared[0] == "x clamped to [-5, 5]"
+    assert statement.prepared[0] == "x: number, clamped to [-5, 5]"
     assert "chain" in [row.name for row in statement.stages]
     assert entries(folder) == ["register"]
     assert outcome.report.exists()
@@ -128,9 +131,9 @@ def test_a_run_that_is_declined_leaves_nothing(
         {"data": "absent.csv"},
         {"data": None},
         {"columns": ("y",)},
-        {"bounds": {"q": (0.0, 1.0)}},
-        {"bounds": {"x": (1.0, 0.0)}},
-        {"integers": ("y",)},
+        {"schema": {"columns": {"q": {"type": "number"}}}},
+        {"schema": {"columns": {"x": {"type": "number", "bounds": [1, 0]}}}},
+        {"schema": "absent.yaml"},
         {"delta": 2.0},
         {"scale": -1.0},
         {"scale": None},

@@ -11,7 +11,7 @@ from refusals import assert_refused
 from small_jobs import RECORDS, job_in
 
 import dpmcmc
-from dpmcmc import InputError, Records
+from dpmcmc import InputError, Records, Schema
 from dpmcmc.files import FileError
 from dpmcmc.model.preparation import Clamp, Log, Preparation
 from dpmcmc.private.records import open_on_host
@@ -120,17 +120,12 @@ def test_what_a_job_adds_to_a_study(folder: Path) -> None:
         job_in(
             folder,
             columns=("x", "z"),
-            levels={"z": ("a", "b")},
-            integers=("w",),
-            bounds={"x": (1.0, 10.0)},
+            schema={"columns": {"z": {"levels": ["a", "b"]}}},
         )
     )
     assert digest == load_study(f"{folder}/model.py:model")[1]
     assert study.names() == ("x", "z")
-    assert study.levels == {"z": ("a", "b")}
-    assert study.integers == ("w",)
-    made = study.prepared_model()
-    assert made.preparation.describe()[0].startswith("x clamped to [1, 10]")
+    assert study.declared.columns["z"].levels == ("a", "b")
 
 
 def normal(bounds: tuple[float, float]) -> dpmcmc.Model:
@@ -169,11 +164,12 @@ def test_a_function_is_a_numpyro_model() -> None:
 def test_levels_are_called_by_their_texts() -> None:
     coords = {"place": ["x", "z=0", "z=1", "z=2", "w=0"]}
     model = dpmcmc.NumPyro(numpyro_model, coords=coords)
-    levels = {"z": ["north", "south"], "w": ["a", "b"]}
-    made = Study(model, levels=levels).prepared_model()
+    schema = Schema({"z": {"levels": ["north", "south"]}, "w": {"levels": ["a", "b"]}})
+    made = schema.applied_to(Study(model, schema=schema).prepared_model())
     assert made.coords == {"place": ["x", "z=north", "z=south", "z=2", "w=a"]}
-    changed = Study(model, levels=levels, preparation=Preparation({"z": Clamp(0, 1)}))
-    assert changed.prepared_model().coords["place"][1:3] == ["z=0", "z=1"]
+    before = Preparation({"z": Clamp(0, 1)})
+    changed = Study(model, schema=schema, preparation=before).prepared_model()
+    assert schema.applied_to(changed).coords["place"][1:3] == ["z[0]", "z[1]"]
 
 
 def test_zeros_stand_in_for_the_records(folder: Path) -> None:
@@ -192,7 +188,8 @@ def test_zeros_stand_in_for_the_records(folder: Path) -> None:
 
 def test_levels_become_places(folder: Path) -> None:
     (folder / "text.csv").write_text("region\nsouth\nnorth\nelsewhere\n")
-    study = Study(print, columns=["region"], levels={"region": ["north", "south"]})
+    schema = Schema({"region": {"levels": ["north", "south"]}})
+    study = Study(print, columns=["region"], schema=schema)
     records = Records(study.open(folder / "text.csv"))
     opened = open_on_host(records, "float64")
     np.testing.assert_array_equal(opened.arrays["region"][:2], [1, 0])
@@ -201,5 +198,6 @@ def test_levels_become_places(folder: Path) -> None:
 
 def test_integers_stay_integers(folder: Path) -> None:
     (folder / "codes.csv").write_text("group\n2\n0\n")
-    study = Study(print, columns=["group"], integers=["group"])
-    assert study.open(folder / "codes.csv").schema == {"group": np.dtype(np.int64)}
+    schema = Schema({"group": {"type": "integer"}})
+    study = Study(print, columns=["group"], schema=schema)
+    assert study.open(folder / "codes.csv").dtypes == {"group": np.dtype(np.int64)}

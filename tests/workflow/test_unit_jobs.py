@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from small_jobs import METHODS, job_in, make_study, no, register, yes
 
-from dpmcmc import InputError
+from dpmcmc import InputError, Schema
 from dpmcmc.cli import main
 from dpmcmc.ledger import Ledger
 from dpmcmc.ledger.refusals import LedgerError
@@ -65,12 +65,13 @@ def test_a_ledger_refuses_a_run_that_protects_something_else(
 def test_a_study_may_say_the_unit(study: Path) -> None:
     job = job_in(study, unit="person", most=2)
     found, _ = study_of(job)
-    assert (found.unit, found.most) == ("person", 2)
+    assert (found.schema.unit, found.schema.most) == ("person", 2)
     assert len(found.records(study / "people.csv")) == PERSONS
 
 
 def test_units_are_not_rehearsed(study: Path) -> None:
-    found = Study(lambda x: None, columns=["x"], unit="person", most=2)
+    schema = Schema(unit="person", most=2)
+    found = Study(lambda x: None, columns=["x"], schema=schema)
     with pytest.raises(InputError, match="single records"):
         found.stand_in(study / "people.csv", None)
 

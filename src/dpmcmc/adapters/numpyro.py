@@ -13,6 +13,12 @@ import numpy as np
 from dpmcmc.adapters.arguments import bind
 from dpmcmc.adapters.densities import Densities, Start
 from dpmcmc.adapters.layout import lay_out
+from dpmcmc.adapters.person_plate import (
+    EFFECT,
+    given_effect,
+    takes_ids,
+    with_effects,
+)
 from dpmcmc.adapters.sites import Site, require_traceable
 from dpmcmc.adapters.stated_responses import responses_of
 from dpmcmc.adapters.synthetic import require_separate_records
@@ -64,6 +70,34 @@ class NumPyro:
             coords=self.coords,
             dims=self.dims,
         )
+
+    def for_units(
+        self,
+        count: int,
+        one_record: Any,
+        unit: str,
+        initial: Mapping[str, Any] | None = None,
+    ) -> Model:
+        """The model of one unit if it takes the ids of units, else of one record.
+
+        The effects of units, in a plate of their own, are integrated out.
+        """
+        if not takes_ids(self.model, unit):
+            return self.for_records(count, one_record, initial)
+        whole, preparation = one_record, self.preparation
+        if preparation is not None:
+            whole = preparation.check(one_record)
+        given = given_effect(self.model, whole, unit)
+        inner = from_numpyro(
+            given,
+            count,
+            {**whole, EFFECT: jax.ShapeDtypeStruct((), jnp.result_type(float))},
+            plate=self.plate,
+            initial=initial,
+            coords=self.coords,
+            dims=self.dims,
+        )
+        return with_effects(inner, preparation)
 
 
 def from_numpyro(

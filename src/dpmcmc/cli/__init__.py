@@ -19,6 +19,7 @@ from dpmcmc.cli.plan_command import add as add_plan
 from dpmcmc.cli.rehearse_command import add as add_rehearse
 from dpmcmc.cli.report_command import add as add_report
 from dpmcmc.cli.sample_command import add as add_sample
+from dpmcmc.cli.schema_command import add as add_schema
 from dpmcmc.cli.sign_command import add as add_sign
 from dpmcmc.errors import InputError
 
@@ -27,6 +28,7 @@ __all__ = ["main", "parser"]
 _EXAMPLES = """\
 a first look, and a job from end to end:
   dpmcmc demo
+  dpmcmc schema people.parquet --out schema.yaml
   dpmcmc plan --records 1000000 --clip 0.006 --epsilon 1 --delta 1e-6
   dpmcmc ledger register study.db people --records 20000 --epsilon 3 --delta 1e-6
   dpmcmc rehearse model.py:model --records 20000 --epsilon 1 --delta 1e-6
@@ -97,6 +99,7 @@ def parser() -> argparse.ArgumentParser:
     commands = found.add_subparsers(required=True, metavar="COMMAND", title="commands")
     for add in (
         add_demo,
+        add_schema,
         add_plan,
         add_rehearse,
         add_sample,

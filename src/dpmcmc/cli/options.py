@@ -53,26 +53,12 @@ def add_job_options(parser: argparse.ArgumentParser, *, many_methods: bool) -> N
         "--columns",
         type=_list,
         metavar="A,B",
-        help="columns to read; all, or what the model takes; text files need them",
+        help="columns to read; unless given, what the model takes, the schema or all",
     )
     table.add_argument(
-        "--bounds",
-        action="append",
-        metavar="COLUMN=LOW:HIGH",
-        help="public bounds: values outside are moved to the nearer; may be repeated",
-    )
-    table.add_argument(
-        "--levels",
-        action="append",
-        metavar="COLUMN=A,B",
-        help="the values that a column of text may have; may be repeated",
-    )
-    table.add_argument(
-        "--integer",
-        dest="integers",
-        action="append",
-        metavar="COLUMN",
-        help="a column of integers, such as codes of groups; may be repeated",
+        "--schema",
+        metavar="FILE",
+        help="types, bounds and levels of columns; dpmcmc schema writes a template",
     )
     table.add_argument(
         "--unit",
@@ -116,25 +102,14 @@ def job_of_options(chosen: argparse.Namespace, needed: Iterable[str]) -> "Job":
     Raises
     ------
     InputError
-        If one of the ``needed`` is missing, or the options of a table cannot be read.
+        If one of the ``needed`` is missing.
     """
     from dpmcmc.workflow import Job  # noqa: PLC0415 - slow to import
 
     for name in needed:
         if getattr(chosen, name) is None:
             raise InputError(f"{option(name)} is missing. --help has examples.")
-    given = given_options(chosen)
-    pairs = {name: _pairs(name, given.get(name, ())) for name in ("bounds", "levels")}
-    return Job(
-        **{
-            "data": None,
-            "epsilon": None,
-            **given,
-            "integers": tuple(given.get("integers", ())),
-            "bounds": {name: _range(name, it) for name, it in pairs["bounds"].items()},
-            "levels": {name: _list(it) for name, it in pairs["levels"].items()},
-        }
-    )
+    return Job(**{"data": None, "epsilon": None, **given_options(chosen)})
 
 
 def given_options(chosen: argparse.Namespace) -> dict[str, Any]:
@@ -148,33 +123,13 @@ def given_options(chosen: argparse.Namespace) -> dict[str, Any]:
 
 def option(name: str) -> str:
     """What a field of `Job` is called at the command line."""
-    names = {"model": "MODEL", "dataset": "--data-set", "integers": "--integer"}
+    names = {
+        "model": "MODEL",
+        "dataset": "--data-set",
+        "in_parts": "--distributed",
+    }
     return names.get(name, f"--{name}")
 
 
 def _list(text: str) -> tuple[str, ...]:
     return tuple(text.split(","))
-
-
-def _pairs(name: str, given: Iterable[str]) -> dict[str, str]:
-    """Read values of the form ``column=value``."""
-    found = {}
-    for one in given:
-        column, _, value = one.partition("=")
-        if not column or not value:
-            raise InputError(
-                f"--{name} is {one!r}; it must be a column and a value, as "
-                "column=value."
-            )
-        found[column] = value
-    return found
-
-
-def _range(name: str, given: str) -> tuple[float, float]:
-    low, _, high = given.partition(":")
-    try:
-        return float(low), float(high)
-    except ValueError:
-        raise InputError(
-            f"--bounds is {name}={given}; it must be two numbers, as {name}=0:120."
-        ) from None

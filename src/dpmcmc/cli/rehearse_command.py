@@ -50,13 +50,17 @@ def add(commands: Commands) -> None:
 def _rehearse(chosen: argparse.Namespace) -> int:
     import dpmcmc  # noqa: PLC0415 - slow to import
     from dpmcmc.workflow import study_of  # noqa: PLC0415 - slow to import
+    from dpmcmc.workflow.job import settled  # noqa: PLC0415 - slow to import
 
     methods, chosen.method = chosen.method or [None], None
     job = job_of_options(chosen, ("model", "epsilon", "delta"))
-    study, _ = study_of(job)
+    study, _ = study_of(settled(job))
+    records, model = study.stand_in(job.data, chosen.records), study.prepared_model()
+    if isinstance(records, dict):
+        model = study.declared.applied_to(model)
     rehearsal = dpmcmc.rehearse(
-        study.prepared_model(),
-        study.stand_in(job.data, chosen.records),
+        model,
+        records,
         epsilon=chosen.epsilon,
         delta=job.delta,
         methods={

@@ -40,8 +40,7 @@ _EXAMPLES = """\
 examples:
   A formula, with what is declared of its columns:
     dpmcmc sample "ill ~ age + log(income) + C(region) + (1 | clinic)" \\
-        --family bernoulli --data people.csv --bounds age=0:110 \\
-        --bounds income=1:500 --levels region=north,south --levels clinic=1,2,3 \\
+        --family bernoulli --data people.csv --schema schema.yaml \\
         --epsilon 1 --delta 1e-6 --out run
 
   A model in a Python file, charged to a ledger:
@@ -53,9 +52,13 @@ examples:
         --out run --dry-run
 
   Choose the method and its settings:
-    dpmcmc sample model.py:model --data people.csv --columns age,ill \\
-        --bounds age=0:120 --epsilon 1 --delta 1e-6 \\
+    dpmcmc sample model.py:model --data people.csv --schema schema.yaml \\
+        --epsilon 1 --delta 1e-6 \\
         --method barker --clip 0.01 --scale 0.1 --out run
+
+  On a cluster, in as many processes as Slurm starts:
+    srun -N 16 dpmcmc sample model.py:model --data folder --epsilon 1 --delta 1e-8 \\
+        --out run --yes --distributed
 
   Go on with a run that was interrupted, with the settings that it has:
     dpmcmc sample --resume --out run
@@ -66,6 +69,8 @@ run that is interrupted keeps what it released; what it was charged stays charge
 
 _MAY_MOVE = ("model", "data", "ledger", "analyst")
 """What may be given with --resume: where things are now, and who goes on."""
+
+_NO_SETTING = (*_MAY_MOVE, "in_parts")
 
 
 def add(commands: Commands) -> None:
@@ -106,6 +111,13 @@ def add(commands: Commands) -> None:
     sample.add_argument(
         "--resume", action="store_true", help="go on with the run in --out"
     )
+    sample.add_argument(
+        "--distributed",
+        dest="in_parts",
+        action="store_true",
+        default=None,
+        help="one of several processes, as Slurm or Kubernetes started them",
+    )
     sample.add_argument("--yes", action="store_true", help="spend without asking")
     sample.add_argument(
         "--dry-run", action="store_true", help="show what it would cost, and stop"
@@ -119,6 +131,8 @@ class _DryRunError(Exception):
 
 
 def _sample(chosen: argparse.Namespace) -> int:
+    if chosen.in_parts and not _joined_first():
+        return _follow()
     was_there = Path(chosen.out, "run.json").exists()
     with _interruptible() as pressed:
         try:
@@ -131,6 +145,31 @@ def _sample(chosen: argparse.Namespace) -> int:
             return _ended(end, chosen)
     _tell(outcome, chosen.json)
     return _ended(KeyboardInterrupt(), chosen) if pressed else Code.DONE
+
+
+def _joined_first() -> bool:
+    """Join the processes of the job, and say whether this is the first."""
+    from dpmcmc.processes import is_first, join  # noqa: PLC0415 - slow to import
+
+    join()
+    return is_first()
+
+
+def _follow() -> int:
+    """Take part in the run of the first process, which says what came of it."""
+    from dpmcmc.workflow import follow  # noqa: PLC0415 - slow to import
+
+    try:
+        follow()
+    except NotUsableError:
+        return Code.NOT_USABLE
+    except InputError as problem:
+        print(filled(f"dpmcmc: {problem}"), file=sys.stderr)
+        return Code.REFUSED
+    except (StoppedError, RuntimeError) as problem:
+        print(filled(f"dpmcmc: {problem.__cause__ or problem}"), file=sys.stderr)
+        return Code.FAILED
+    return Code.DONE
 
 
 def _ended(end: BaseException, chosen: argparse.Namespace) -> int:
@@ -177,7 +216,7 @@ def _outcome(chosen: argparse.Namespace) -> "Outcome":
     if not chosen.resume:
         job = job_of_options(chosen, ("model", "data", "delta"))
         return workflow.run(job, chosen.out, ask=ask, progress=progress)
-    if settings := [name for name in given_options(chosen) if name not in _MAY_MOVE]:
+    if settings := [name for name in given_options(chosen) if name not in _NO_SETTING]:
         raise InputError(
             "a run that goes on keeps its settings, but --resume came with "
             f"{', '.join(map(option, settings))}. Leave that out, or begin another "

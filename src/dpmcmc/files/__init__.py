@@ -9,5 +9,6 @@ on a record. `RunFolder` holds what was released, and nothing else.
 from dpmcmc.files.data_file import DataFile
 from dpmcmc.files.problems import FileError
 from dpmcmc.files.run_folder import RunFolder
+from dpmcmc.files.schema_file import read_schema, schema_template
 
-__all__ = ["DataFile", "FileError", "RunFolder"]
+__all__ = ["DataFile", "FileError", "RunFolder", "read_schema", "schema_template"]

@@ -7,8 +7,9 @@ never from a value.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from difflib import SequenceMatcher
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,17 +18,23 @@ from typing import Any
 import numpy as np
 
 from dpmcmc.errors import InputError
+from dpmcmc.files.parquet import (
+    SUFFIXES,
+    Stamp,
+    is_folder,
+    open_parquet,
+    stamp_of_folder,
+)
 from dpmcmc.files.problems import FileError, not_readable
-from dpmcmc.files.readings import Reading, reading_of_type
-from dpmcmc.files.text_file import TextFile, open_text
-from dpmcmc.files.typed_file import TypedFile, open_arrow, open_parquet
+from dpmcmc.files.readings import Reading, reading_of_cells, reading_of_type
+from dpmcmc.files.text_file import TextFile, header_names, open_text
+from dpmcmc.files.typed_file import TypedFile, open_arrow
+from dpmcmc.model.schema import Schema, as_schema
 
-__all__ = ["DataFile"]
+__all__ = ["DataFile", "header_of"]
 
-_PARQUET = (".parquet", ".pq")
 _ARROW = (".arrow", ".feather", ".ipc")
 _TEXT = {".csv": ",", ".tsv": "\t"}
-_NUMBERS = Reading(np.dtype(np.float64))
 
 
 class DataFile:
@@ -41,21 +48,16 @@ class DataFile:
     ----------
     path
         A Parquet (``.parquet``, ``.pq``), Arrow (``.arrow``, ``.feather``, ``.ipc``),
-        ``.csv`` or ``.tsv`` file.
+        ``.csv`` or ``.tsv`` file; a folder of Parquet files, or its URI, such as
+        ``s3://bucket/folder``.
     columns
-        The names of the columns to read; unless given, all. A text file has no types,
-        so its columns must be named: to name one is to declare that it holds numbers,
-        unless it is among ``levels`` or ``integers``.
-    levels
-        For columns of text, the values that each may have, chosen without looking at
-        the records. A value becomes its place in the list: 0, 1, …; any other is
-        missing.
-    integers
-        The columns that hold integers, such as codes of groups. What is not an integer
-        is missing. Integer columns of Parquet and Arrow files need no declaration.
-    without
-        The columns that are not read, if ``columns`` are not named: such as that of the
-        ids of units.
+        The names of the columns to read; unless given, those that the schema declares,
+        or all. A text file has no types, so its columns must be named or declared: to
+        name one is to declare that it holds numbers.
+    schema
+        What is known of the columns: a `dpmcmc.Schema`. Of a Parquet or Arrow file,
+        columns that hold numbers need no declaration. The column of its unit is not
+        read as one of the record's.
 
     Raises
     ------
@@ -63,14 +65,16 @@ class DataFile:
         If the file is missing or damaged, has no such column, or a column is of a type
         that cannot be read.
     InputError
-        If ``columns``, ``levels`` or ``integers`` are not lists of names, or differ.
+        If ``columns`` is no list of names.
 
     Attributes
     ----------
     path
         The file.
-    schema
+    dtypes
         The dtype of each column, by name.
+    schema
+        What was declared of these columns, and of units.
     """
 
     def __init__(
@@ -78,19 +82,18 @@ class DataFile:
         path: str | Path,
         columns: Iterable[str] | None = None,
         *,
-        levels: Mapping[str, Sequence[str]] | None = None,
-        integers: Iterable[str] = (),
-        without: Iterable[str] = (),
+        schema: Schema | None = None,
     ) -> None:
-        self.path = Path(path)
-        declared = _declared(levels or {}, _names("integers", integers))
+        self.path = str(path) if "://" in str(path) else Path(path)
+        declared = as_schema(schema)
         wanted = _names("columns", () if columns is None else columns)
+        wanted = wanted or tuple(declared.of_a_record)
         self._file, self._stamp = _open(self.path)
         if not wanted and isinstance(self._file, TypedFile):
-            out = _names("without", without)
-            wanted = tuple(name for name in self._file.names if name not in out)
+            wanted = tuple(name for name in self._file.names if name != declared.unit)
         self._readings = _readings(self.path, self._file, wanted, declared)
-        self.schema = {name: one.dtype for name, one in self._readings.items()}
+        self.schema = declared.of(wanted)
+        self.dtypes = {name: one.dtype for name, one in self._readings.items()}
         if len(self) < 1:
             raise FileError(f"{self.path} holds no records. Give a file that does.")
 
@@ -99,6 +102,25 @@ class DataFile:
 
     def __repr__(self) -> str:
         return f"DataFile({str(self.path)!r}, {len(self):,} records)"
+
+    def part(self, number: int, parts: int) -> "DataFile":
+        """One of several parts, by its number from 0 on: whole row groups of Parquet.
+
+        Every record is in one of the parts. A part may be empty.
+
+        Raises
+        ------
+        FileError
+            If it is not Parquet.
+        """
+        if isinstance(self._file, TextFile) or self._file.part is None:
+            raise FileError(
+                f"{self.path} cannot be read in parts. Write it as Parquet, with a row "
+                "group or more for each process."
+            )
+        own = copy(self)
+        own._file = self._file.part(number, parts)
+        return own
 
     def read_values(self) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """Read the columns, and which records have no missing value.
@@ -156,12 +178,27 @@ class DataFile:
             )
 
 
-def _open(path: Path) -> tuple[TypedFile | TextFile, tuple[int, int]]:
+def header_of(path: Path) -> list[tuple[str, Any]]:
+    """The names of all columns with their types as Arrow has them, None in a text file.
+
+    Of a text file the first line is read, of others the metadata.
+    """
+    if (suffix := path.suffix.lower()) not in _TEXT:
+        file, _ = _open(path)
+        assert isinstance(file, TypedFile)
+        return [(one.name, one.type) for one in file.schema]
+    _stamp(path)  # refuses what cannot be read
+    with _problems_of(path):
+        return [(name, None) for name in header_names(path, _TEXT[suffix])]
+
+
+def _open(path: Path | str) -> tuple[TypedFile | TextFile, Stamp]:
     """The file by its schema, and its stamp from before the schema was read."""
-    suffix, known = path.suffix.lower(), (*_PARQUET, *_ARROW, *_TEXT)
+    known = (*SUFFIXES, *_ARROW, *_TEXT)
+    suffix = SUFFIXES[0] if is_folder(str(path)) else Path(path).suffix.lower()
     if suffix not in known:
         raise FileError(
-            f"{path} ends in {path.suffix!r}; data files end in one of "
+            f"{path} ends in {suffix!r}; data files end in one of "
             f"{', '.join(known)}. Rename it, or write it as Parquet."
         )
     if find_spec("pyarrow") is None:
@@ -172,42 +209,39 @@ def _open(path: Path) -> tuple[TypedFile | TextFile, tuple[int, int]]:
     stamp = _stamp(path)
     with _problems_of(path):
         if suffix in _TEXT:
-            return open_text(path, _TEXT[suffix]), stamp
-        return (open_parquet if suffix in _PARQUET else open_arrow)(path), stamp
+            return open_text(Path(path), _TEXT[suffix]), stamp
+        if suffix in SUFFIXES:
+            return open_parquet(str(path)), stamp
+        return open_arrow(Path(path)), stamp
 
 
 def _readings(
-    path: Path,
+    path: Path | str,
     file: TypedFile | TextFile,
-    wanted: tuple[str, ...],
-    declared: Mapping[str, Reading],
+    names: tuple[str, ...],
+    schema: Schema,
 ) -> dict[str, Reading]:
     """How each column is read, or an error by its name or type."""
-    if not wanted and isinstance(file, TextFile):
+    if not names and isinstance(file, TextFile):
         raise FileError(
-            f"{path} is a text file, which has no types: name the columns to read "
-            "(columns, --columns). Each is read as numbers unless you declare its "
-            "levels, or that it holds integers."
+            f"{path} is a text file, which has no types: declare the columns to read "
+            "in a schema (schema, --schema; dpmcmc schema writes a template), or name "
+            "those that hold numbers (columns, --columns)."
         )
-    names = wanted or file.names
-    for name in (*names, *declared):
+    for name in (*names, *schema.columns):
         _require_one(path, file, name)
-        if name not in names:
-            raise InputError(
-                f"levels or integers name {name!r}, which is not among columns. Add it "
-                "to columns, or remove its declaration."
-            )
-    if isinstance(file, TextFile):
-        return {name: declared.get(name, _NUMBERS) for name in names}
-    return {
-        name: reading_of_type(
-            path, name, file.schema.field(name).type, declared.get(name)
-        )
-        for name in names
-    }
+    found = {}
+    for name in names:
+        declared = schema.columns.get(name)
+        if isinstance(file, TypedFile):
+            kind = file.schema.field(name).type
+            found[name] = reading_of_type(path, name, kind, declared)
+        else:
+            found[name] = reading_of_cells(path, name, declared)
+    return found
 
 
-def _require_one(path: Path, file: TypedFile | TextFile, name: str) -> None:
+def _require_one(path: Path | str, file: TypedFile | TextFile, name: str) -> None:
     """Refuse a name that no column has, or more than one."""
     found = file.names.count(name)
     if found == 1:
@@ -230,25 +264,6 @@ def _require_one(path: Path, file: TypedFile | TextFile, name: str) -> None:
     )
 
 
-def _declared(
-    levels: Mapping[str, Sequence[str]], integers: tuple[str, ...]
-) -> dict[str, Reading]:
-    """How the declared columns are read."""
-    found = dict.fromkeys(integers, Reading(np.dtype(np.int64)))
-    for name, values in levels.items():
-        listed = tuple(values) if isinstance(values, list | tuple) else ()
-        is_text = all(isinstance(value, str) for value in listed)
-        if not is_text or len(set(listed)) < max(2, len(listed)):
-            raise InputError(
-                f"the levels of {name!r} are {values!r}; they must be at least two "
-                "different texts. Choose them without looking at the records."
-            )
-        if name in found:
-            raise InputError(f"{name!r} has levels and is among integers. Keep one.")
-        found[name] = Reading(np.dtype(np.int32), listed)
-    return found
-
-
 def _names(what: str, given: Iterable[str]) -> tuple[str, ...]:
     is_list = isinstance(given, Iterable) and not isinstance(given, str)
     names = tuple(given) if is_list else (None,)
@@ -259,8 +274,12 @@ def _names(what: str, given: Iterable[str]) -> tuple[str, ...]:
     return names  # type: ignore[return-value]
 
 
-def _stamp(path: Path) -> tuple[int, int]:
-    """The size of a file, and when it was last written."""
+def _stamp(path: Path | str) -> Stamp:
+    """The size of a file, and when it was last written; of each in a folder."""
+    if is_folder(str(path)):
+        with _problems_of(path):
+            return stamp_of_folder(str(path))
+    path = Path(path)
     try:
         with path.open("rb") as file:
             found = os.fstat(file.fileno())
@@ -272,7 +291,7 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 
 @contextmanager
-def _problems_of(path: Path) -> Iterator[None]:
+def _problems_of(path: Path | str) -> Iterator[None]:
     """Say that the file is damaged, whatever goes wrong, and show none of it.
 
     Arrow raises errors of the system for damage, too.

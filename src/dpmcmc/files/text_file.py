@@ -21,7 +21,7 @@ import numpy as np
 from dpmcmc.files.problems import FileError
 from dpmcmc.files.readings import Reading
 
-__all__ = ["TextFile", "open_text"]
+__all__ = ["TextFile", "header_names", "open_text"]
 
 BLOCK = 1 << 20
 """How many bytes are read at a time."""
@@ -90,14 +90,25 @@ def open_text(path: Path, separator: str) -> TextFile:
     FileError
         If a quote is out of place.
     """
-    header = next(_blocks(path, separator), [b""])[0]
-    try:
-        cells = _split(header, separator.encode())
-        names = tuple(cell.decode().strip() for cell in cells)
-    except UnicodeDecodeError:
-        names = ()
+    names = header_names(path, separator)
     count = sum(len(records) for records in _records(path, separator, len(names)))
     return TextFile(path, separator, names, count)
+
+
+def header_names(path: Path, separator: str) -> tuple[str, ...]:
+    """The names in the first line, none if it is not UTF-8; nothing else is read."""
+    data, lines = b"", list[bytes]()
+    with path.open("rb") as file:
+        if file.read(len(_MARK)) != _MARK:
+            file.seek(0)
+        while not lines and len(data) <= LONGEST and (more := file.readline(LONGEST)):
+            data += more if more.endswith(b"\n") else more + b"\n"
+            lines, _ = _lines(data, separator)
+    try:
+        cells = _split(lines[0] if lines else b"", separator.encode())
+        return tuple(cell.decode().strip() for cell in cells)
+    except UnicodeDecodeError:
+        return ()
 
 
 def _records(path: Path, separator: str, width: int) -> Iterator[list[bytes]]:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""Parquet and Arrow files, column by column, a stretch of records at a time."""
+"""Typed files, column by column, a stretch of records at a time; Arrow files."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ import numpy as np
 
 from dpmcmc.files.readings import Reading
 
-__all__ = ["TypedFile", "open_arrow", "open_parquet"]
+__all__ = ["STRETCH", "TypedFile", "open_arrow"]
 
 STRETCH = 131_072
 """How many records of one column are decoded at a time."""
@@ -29,11 +29,15 @@ class TypedFile:
         The number of its records.
     stretches
         From the name of a column to its stretches, in order.
+    part
+        Makes a part of the file, by its number and the number of parts; None if it
+        cannot be divided.
     """
 
     schema: Any
     count: int
     stretches: Callable[[str], Iterator[Any]]
+    part: Callable[[int, int], "TypedFile"] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -95,25 +99,6 @@ def _require_sound(array: Any) -> None:
     }.get(array.type)
     if as_bytes is not None:
         array.view(as_bytes).validate(full=True)
-
-
-def open_parquet(path: Path) -> TypedFile:
-    """Open a Parquet file; its footer is read, no record."""
-    from pyarrow.parquet import ParquetFile  # noqa: PLC0415
-
-    def parquet() -> Any:
-        # A pass for each column keeps no other; small buffers keep little of this one.
-        return ParquetFile(
-            path, buffer_size=1 << 20, pre_buffer=False, page_checksum_verification=True
-        )
-
-    def stretches(name: str) -> Iterator[Any]:
-        with parquet() as file:
-            for batch in file.iter_batches(STRETCH, columns=[name]):
-                yield batch.column(name)  # where names have dots, there may be others
-
-    with parquet() as file:
-        return TypedFile(file.schema_arrow, file.metadata.num_rows, stretches)
 
 
 def open_arrow(path: Path) -> TypedFile:

@@ -5,6 +5,7 @@
 from dpmcmc.model.model import Model
 from dpmcmc.model.preparation import Preparation
 from dpmcmc.model.python_function import PythonFunction
+from dpmcmc.model.schema import Schema
 from dpmcmc.model.statistics import Statistics
 from dpmcmc.model.units import Unit, sum_over_records
 
@@ -12,6 +13,7 @@ __all__ = [
     "Model",
     "Preparation",
     "PythonFunction",
+    "Schema",
     "Statistics",
     "Unit",
     "sum_over_records",

@@ -102,6 +102,9 @@ class Model:
     coords: Coords = field(default_factory=dict)
     dims: Dims = field(default_factory=dict)
     declared: Mapping[str, Any] | None = None
+    fixed_order: bool = field(default=False, repr=False)
+    """Whether what is computed of a record has the same bits on any number of devices
+    and processes (`fixed_order`): set for records that are in parts."""
     units: "dict[int, Model]" = field(default_factory=dict, init=False, repr=False)
     """Models of units that were made of it, so that none is compiled anew."""
 

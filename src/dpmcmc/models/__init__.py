@@ -10,13 +10,19 @@ of every Lipschitz bound, is in ``docs/models.md``.
 from dpmcmc.models.counts import negative_binomial_regression, poisson_regression
 from dpmcmc.models.design_columns import categorical, normal_mean, poisson
 from dpmcmc.models.mixtures import mixture, two_component_mixture
-from dpmcmc.models.panels import integrate_effect, logistic_panel, poisson_panel
+from dpmcmc.models.panels import (
+    PersonEffect,
+    integrate_effect,
+    logistic_panel,
+    poisson_panel,
+)
 from dpmcmc.models.regression import linear_regression, logistic_regression
 from dpmcmc.models.single import bernoulli, normal
 from dpmcmc.models.weighted import Leverage, survey_weighted, weighted
 
 __all__ = [
     "Leverage",
+    "PersonEffect",
     "bernoulli",
     "categorical",
     "integrate_effect",

@@ -35,6 +35,7 @@ def poisson_regression(
     within: float | None = None,
     coefficient_scale: float = 1.0,
     intercept_scale: float = 2.5,
+    offset: Range | None = None,
     before: Preparation | None = None,
 ) -> Model:
     """Poisson regression of counts on covariates, with a log link.
@@ -57,11 +58,14 @@ def poisson_regression(
         it the log-likelihood is Lipschitz (unless exp η could overflow).
     coefficient_scale, intercept_scale
         Scales of the normal priors about zero.
+    offset
+        Public bounds of a column ``offset`` that is added to the predictor, if there is
+        one: the logarithm of an exposure.
     before
         What prepares a record first, such as one that stacks columns to x.
     """
     require_positive("most", most, "Give the greatest count.")
-    design = Design(dimension, norm, intercept, within)
+    design = Design(dimension, norm, intercept, within, offset)
     prior = Prior(design.parts(coefficient_scale, intercept_scale))
 
     def log_likelihood(theta: Any, record: Any) -> jax.Array:
@@ -83,7 +87,7 @@ def poisson_regression(
         draw_prior=prior.draw,
         simulate=simulate,
         lipschitz=_poisson_lipschitz(design, most),
-        preparation=preparation(before, {"x": design.clamp, "y": Clamp(0, most)}),
+        preparation=preparation(before, {**design.clamps, "y": Clamp(0, most)}),
         **design.names(before),
         responses={"y": Moments(moments, is_count=True)},
     )
@@ -102,6 +106,7 @@ def negative_binomial_regression(
     intercept_scale: float = 2.5,
     concentration_centre: float | None = None,
     concentration_scale: float = 1.0,
+    offset: Range | None = None,
     before: Preparation | None = None,
 ) -> Model:
     """Negative-binomial regression: counts that vary more than Poisson's.
@@ -131,11 +136,14 @@ def negative_binomial_regression(
     concentration_centre, concentration_scale
         The prior of log φ is normal: about the logarithm of ``concentration_centre``,
         which is 1 (or the geometric middle of its range) unless given.
+    offset
+        Public bounds of a column ``offset`` that is added to the predictor, if there is
+        one: the logarithm of an exposure.
     before
         What prepares a record first, such as one that stacks columns to x.
     """
     require_positive("most", most, "Give the greatest count.")
-    design = Design(dimension, norm, intercept, within)
+    design = Design(dimension, norm, intercept, within, offset)
     parts = design.parts(coefficient_scale, intercept_scale)
     known = None
     if concentration is not None:
@@ -185,7 +193,7 @@ def negative_binomial_regression(
         lipschitz=_negative_binomial_lipschitz(
             design, most, known, parts.get("log_concentration")
         ),
-        preparation=preparation(before, {"x": design.clamp, "y": Clamp(0, most)}),
+        preparation=preparation(before, {**design.clamps, "y": Clamp(0, most)}),
         **design.names(before),
         responses={"y": Moments(moments, is_count=True)},
     )

@@ -10,9 +10,11 @@ import jax
 import jax.numpy as jnp
 
 from dpmcmc.errors import InputError, require_count, require_positive
-from dpmcmc.model.preparation import ClampNorm, Preparation
+from dpmcmc.model.preparation import Clamp, ClampNorm, Preparation, Step
+from dpmcmc.model.preparation.columns import column_of
 from dpmcmc.models.naming import named, names_from
 from dpmcmc.models.priors import Normal
+from dpmcmc.models.settings import Range, require_range
 
 __all__ = ["Design"]
 
@@ -22,19 +24,22 @@ class Design:
     """A predictor η = intercept + x · coefficients, with ‖x‖ bounded by ``norm``.
 
     With ``within``, every coordinate of the intercept and the coefficients lies in
-    [−within, within].
+    [−within, within]. With ``offset``, public bounds, the column ``offset`` is added.
     """
 
     dimension: int
     norm: float
     intercept: bool
     within: float | None
+    offset: Range | None = None
 
     def __post_init__(self) -> None:
         require_count("dimension", self.dimension, "Give the number of covariates.")
         require_positive("norm", self.norm, "Give the greatest length of x.")
         if self.within is not None:
             require_positive("within", self.within, "None leaves θ unbounded.")
+        if self.offset is not None:
+            require_range("offset", self.offset)
 
     def parts(
         self, coefficient_scale: float, intercept_scale: float, centre: float = 0.0
@@ -63,6 +68,8 @@ class Design:
             )
         # in full precision on devices, too, that multiply matrices in less
         slope = jnp.dot(x, theta["coefficients"], precision=jax.lax.Precision.HIGHEST)
+        if self.offset is not None:
+            slope = slope + column_of(record, "offset")
         return slope + theta["intercept"] if self.intercept else slope
 
     def names(self, before: Preparation | None) -> dict[str, Any]:
@@ -70,9 +77,10 @@ class Design:
         return named("coefficients", "predictor", names_from(before, self.dimension))
 
     @property
-    def clamp(self) -> ClampNorm:
-        """What bounds x."""
-        return ClampNorm(self.norm)
+    def clamps(self) -> dict[str, Step]:
+        """What bounds x, and the offset if there is one."""
+        x: dict[str, Step] = {"x": ClampNorm(self.norm)}
+        return x if self.offset is None else {**x, "offset": Clamp(*self.offset)}
 
     @property
     def squared(self) -> float:
@@ -84,4 +92,6 @@ class Design:
         """The greatest |η|: reached where all coefficients, and x, are equal."""
         if self.within is None:
             return math.inf
-        return self.within * (self.intercept + self.norm * math.sqrt(self.dimension))
+        reach = 0.0 if self.offset is None else max(map(abs, self.offset))
+        size = self.intercept + self.norm * math.sqrt(self.dimension)
+        return self.within * size + reach

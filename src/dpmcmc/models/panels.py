@@ -8,64 +8,51 @@ records r of the person. Without it, intervals would be too narrow.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import gammaln, logsumexp
+from jax.scipy.special import gammaln
 
-from dpmcmc.errors import require_positive
+from dpmcmc.errors import InputError, require_count, require_positive
+from dpmcmc.model.effects import integrate_effect
 from dpmcmc.model.model import Model
 from dpmcmc.model.preparation import Clamp, Preparation
 from dpmcmc.model.units import Unit, sum_over_records
 from dpmcmc.models.design import Design
 from dpmcmc.models.priors import Normal, Prior
-from dpmcmc.models.settings import preparation
+from dpmcmc.models.settings import Range, preparation
 from dpmcmc.models.single import bernoulli_log_likelihood
 
-__all__ = ["integrate_effect", "logistic_panel", "poisson_panel"]
-
-_NEWTON, _LONGEST = 12, 2.0
-"""Steps to the mode of an effect, and the longest of them, in standard units."""
+__all__ = ["PersonEffect", "integrate_effect", "logistic_panel", "poisson_panel"]
 
 
-def integrate_effect(
-    log_likelihood: Callable[[jax.Array], jax.Array], nodes: int = 15
-) -> jax.Array:
-    """Integrate a standard normal effect out: log ∫ exp(f(z)) φ(z) dz.
-
-    By Gauss and Hermite's rule about the mode, which Newton's steps find, and with the
-    curvature there. It is exact for a quadratic f. For a log-concave f that is sharper
-    than the prior, or as flat, few nodes suffice.
+@dataclass(frozen=True)
+class PersonEffect:
+    """The prior of the sd of effects, and how they are integrated out.
 
     Parameters
     ----------
-    log_likelihood
-        f: the log-likelihood of one unit given a standard normal effect z. For an
-        effect of sd s, let f multiply z by s.
+    centre, scale
+        The prior of the logarithm of the sd is normal: about log ``centre``, with that
+        scale.
     nodes
-        How many nodes the rule has.
+        As in `integrate_effect`.
     """
-    slope = jax.grad(lambda z: log_likelihood(z) - z**2 / 2)
-    bend = jax.grad(slope)
 
-    def step(_: Any, at: jax.Array) -> jax.Array:
-        # f is log-concave, so that the curvature is that of the prior at least
-        move = slope(at) / jnp.maximum(-bend(at), 1.0)
-        return at + jnp.clip(jnp.nan_to_num(move), -_LONGEST, _LONGEST)
+    centre: float = 1.0
+    scale: float = 1.0
+    nodes: int = 15
 
-    # The integral is the same about any centre: where it lies has no derivative.
-    mode = jax.lax.stop_gradient(jax.lax.fori_loop(0, _NEWTON, step, jnp.zeros(())))
-    scale = jax.lax.rsqrt(jnp.maximum(-jax.lax.stop_gradient(bend(mode)), 1.0))
-    places, weights = (
-        jnp.asarray(part, mode.dtype)
-        for part in np.polynomial.hermite_e.hermegauss(nodes)
-    )
-    effects = mode + scale * places
-    values = jax.vmap(log_likelihood)(effects) - effects**2 / 2 + places**2 / 2
-    normal = jnp.log(scale) - np.log(2 * np.pi) / 2
-    return logsumexp(values + jnp.log(weights)) + normal
+    def __post_init__(self) -> None:
+        require_positive("centre", self.centre, "Give the prior's median of the sd.")
+        require_positive("scale", self.scale, "Give the scale of the prior of its log.")
+        require_count("nodes", self.nodes, "Fifteen suffice.")
+
+
+_EFFECT = PersonEffect()
 
 
 def logistic_panel(
@@ -75,9 +62,8 @@ def logistic_panel(
     intercept: bool = True,
     coefficient_scale: float = 2.5,
     intercept_scale: float = 2.5,
-    effect_centre: float = 1.0,
-    effect_scale: float = 1.0,
-    nodes: int = 15,
+    effect: PersonEffect = _EFFECT,
+    offset: Range | None = None,
     before: Preparation | None = None,
 ) -> Model:
     """Logistic regression of persons with several records, with a normal effect each.
@@ -88,24 +74,15 @@ def logistic_panel(
 
     Parameters
     ----------
-    dimension, norm, intercept, coefficient_scale, intercept_scale, before
+    dimension, norm, intercept, coefficient_scale, intercept_scale, offset, before
         As in `logistic_regression`.
-    effect_centre, effect_scale
-        The prior of log ``effect_sd`` is normal: about log ``effect_centre``, with that
-        scale.
-    nodes
-        As in `integrate_effect`.
+    effect
+        The prior of the sd of effects.
     """
-    design = Design(dimension, norm, intercept, within=None)
+    design = Design(dimension, norm, intercept, None, offset)
     parts = design.parts(coefficient_scale, intercept_scale)
-    return _panel(
-        design,
-        bernoulli_log_likelihood,
-        {**parts, "log_effect_sd": _effect(effect_centre, effect_scale)},
-        nodes,
-        preparation(before, {"x": design.clamp, "y": Clamp(0, 1)}),
-        before,
-    )
+    family = bernoulli_log_likelihood, Clamp(0, 1)
+    return _panel(design, parts, family, effect, before)
 
 
 def poisson_panel(
@@ -113,12 +90,11 @@ def poisson_panel(
     *,
     norm: float,
     most: float,
-    intercept: bool = True,
     coefficient_scale: float = 1.0,
+    effect: PersonEffect = _EFFECT,
+    intercept: bool = True,
     intercept_scale: float = 2.5,
-    effect_centre: float = 1.0,
-    effect_scale: float = 1.0,
-    nodes: int = 15,
+    offset: Range | None = None,
     before: Preparation | None = None,
 ) -> Model:
     """Poisson regression of persons with several records, with a normal effect each.
@@ -128,55 +104,46 @@ def poisson_panel(
 
     Parameters
     ----------
-    dimension, norm, most, intercept, coefficient_scale, intercept_scale, before
+    dimension, norm, most, intercept, coefficient_scale, intercept_scale, offset, before
         As in `poisson_regression`; ``most`` bounds a count.
-    effect_centre, effect_scale, nodes
-        As in `logistic_panel`.
+    effect
+        The prior of the sd of effects.
     """
     require_positive("most", most, "Give the greatest count.")
-    design = Design(dimension, norm, intercept, within=None)
+    design = Design(dimension, norm, intercept, None, offset)
     parts = design.parts(coefficient_scale, intercept_scale)
 
     def log_density(log_rate: jax.Array, y: jax.Array) -> jax.Array:
         return y * log_rate - jnp.exp(log_rate) - gammaln(y + 1)
 
-    return _panel(
-        design,
-        log_density,
-        {**parts, "log_effect_sd": _effect(effect_centre, effect_scale)},
-        nodes,
-        preparation(before, {"x": design.clamp, "y": Clamp(0, most)}),
-        before,
-    )
-
-
-def _effect(centre: float, scale: float) -> Normal:
-    require_positive("effect_centre", centre, "Give the prior's median of the sd.")
-    require_positive("effect_scale", scale, "Give the scale of the prior of its log.")
-    return Normal(float(np.log(centre)), scale)
+    return _panel(design, parts, (log_density, Clamp(0, most)), effect, before)
 
 
 def _panel(
     design: Design,
-    log_density: Callable[[Any, Any], jax.Array],
     parts: dict[str, Normal],
-    nodes: int,
-    prepared: Preparation,
+    family: tuple[Callable[[Any, Any], jax.Array], Clamp],
+    effect: PersonEffect,
     before: Preparation | None,
 ) -> Model:
-    prior = Prior(parts)
+    """A panel of a log-density of y given the predictor, and the bounds of y."""
+    if not isinstance(effect, PersonEffect):
+        raise InputError(f"effect is {effect!r}; it must be a models.PersonEffect.")
+    log_density, clamp = family
+    of_sd = Normal(float(np.log(effect.centre)), effect.scale)
+    prior = Prior({**parts, "log_effect_sd": of_sd})
 
     def log_likelihood(theta: Any, unit: Unit) -> jax.Array:
         eta = jax.vmap(lambda record: design.predictor(theta, record))(unit.rows)
         sd = jnp.exp(theta["log_effect_sd"])
         rows = Unit((eta, unit.rows["y"]), unit.present)
 
-        def given(effect: jax.Array) -> jax.Array:
+        def given(own: jax.Array) -> jax.Array:
             return sum_over_records(
-                lambda record: log_density(record[0] + sd * effect, record[1]), rows
+                lambda record: log_density(record[0] + sd * own, record[1]), rows
             )
 
-        return integrate_effect(given, nodes)
+        return integrate_effect(given, effect.nodes)
 
     def shown(theta: Any) -> Any:
         rest = {name: leaf for name, leaf in theta.items() if name != "log_effect_sd"}
@@ -188,7 +155,7 @@ def _panel(
         prior.initial,
         transform=shown,
         draw_prior=prior.draw,
-        preparation=prepared,
+        preparation=preparation(before, {**design.clamps, "y": clamp}),
         per="unit",
         **design.names(before),
     )

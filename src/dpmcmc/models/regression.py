@@ -33,6 +33,7 @@ def linear_regression(
     intercept_scale: float | None = None,
     sd_centre: float | None = None,
     sd_scale: float = 1.0,
+    offset: Range | None = None,
     before: Preparation | None = None,
 ) -> Model:
     """Linear regression with normal noise.
@@ -64,11 +65,14 @@ def linear_regression(
         The prior of log sd is normal: about the logarithm of ``sd_centre``, which is
         a quarter of the width of the bounds (or the geometric middle of
         ``sd_range``) unless given, with ``sd_scale`` as scale.
+    offset
+        Public bounds of a column ``offset`` that is added to the predictor, if there is
+        one.
     before
         What prepares a record first, such as one that stacks columns to x.
     """
     low, high = require_range("bounds", bounds)
-    design = Design(dimension, norm, intercept, within)
+    design = Design(dimension, norm, intercept, within, offset)
     width = high - low
     deviation = Deviation.of(width, sd, sd_range, sd_centre, sd_scale)
     slopes = design.parts(
@@ -97,7 +101,7 @@ def linear_regression(
         draw_prior=prior.draw,
         simulate=simulate,
         lipschitz=deviation.lipschitz(farthest, design.squared) if bounded else None,
-        preparation=preparation(before, {"x": design.clamp, "y": Clamp(low, high)}),
+        preparation=preparation(before, {**design.clamps, "y": Clamp(low, high)}),
         **design.names(before),
         responses={
             "y": Moments(
@@ -107,7 +111,9 @@ def linear_regression(
                 )
             )
         },
-        statistics=product_statistics(design, deviation, low, high),
+        statistics=None
+        if offset is not None
+        else product_statistics(design, deviation, low, high),
     )
 
 
@@ -118,6 +124,7 @@ def logistic_regression(
     intercept: bool = True,
     coefficient_scale: float = 2.5,
     intercept_scale: float = 2.5,
+    offset: Range | None = None,
     before: Preparation | None = None,
 ) -> Model:
     """Logistic regression.
@@ -136,10 +143,13 @@ def logistic_regression(
         Whether there is an intercept. Do not put a one into x then.
     coefficient_scale, intercept_scale
         Scales of the normal priors about zero.
+    offset
+        Public bounds of a column ``offset`` that is added to the predictor, if there is
+        one.
     before
         What prepares a record first, such as one that stacks columns to x.
     """
-    design = Design(dimension, norm, intercept, within=None)
+    design = Design(dimension, norm, intercept, None, offset)
     prior = Prior(design.parts(coefficient_scale, intercept_scale))
 
     def log_likelihood(theta: Any, record: Any) -> jax.Array:
@@ -155,7 +165,7 @@ def logistic_regression(
         draw_prior=prior.draw,
         simulate=simulate,
         lipschitz=math.sqrt(design.squared),
-        preparation=preparation(before, {"x": design.clamp, "y": Clamp(0, 1)}),
+        preparation=preparation(before, {**design.clamps, "y": Clamp(0, 1)}),
         **design.names(before),
         responses={"y": (0.0, 1.0)},
     )

@@ -82,6 +82,9 @@ class Statement:
     unit, most
         The column of ids if units were protected, such as persons with all their
         records, and how many records of a unit counted; None and 1 if each record was.
+    hides_number
+        Whether ``records`` is a public number in place of how many there are, so that
+        adding and removing one is protected, too.
     stages
         What was released, stage by stage.
     accountant
@@ -116,6 +119,7 @@ class Statement:
     profile: tuple[tuple[float, float], ...] = ()
     unit: str | None = None
     most: int = 1
+    hides_number: bool = False
 
     @property
     def one(self) -> str:
@@ -126,7 +130,15 @@ class Statement:
     def counted(self) -> str:
         """How many there are, in words."""
         by = "" if self.unit is None else f" (by {self.unit})"
-        return f"{self.records:,} {self.one}s{by}"
+        most = "at most " * self.hides_number
+        return f"{most}{self.records:,} {self.one}s{by}"
+
+    @property
+    def adjacency(self) -> str:
+        """Which tables must be hard to tell apart, in words."""
+        if self.hides_number:
+            return f"addition, removal or substitution of one {self.one}"
+        return f"substitution of one {self.one} by any other"
 
     @property
     def is_private(self) -> bool:
@@ -194,8 +206,7 @@ class Statement:
         return [
             f"Privacy: ε = {round_up(self.epsilon)}, δ = {round_up(self.delta)} "
             f"(differential privacy, proven){self._in_currencies()}.",
-            f"Protected: any one of the {self.counted}, against substitution by any "
-            f"other {self.one}. The number of {self.one}s is public.",
+            f"Protected: any one of the {self.counted}, against {self._against()}",
             *self._unit_lines(),
             *self._stage_lines(),
             *self._common_lines(),
@@ -216,6 +227,18 @@ class Statement:
             *self._stage_lines(),
             *self._common_lines(),
         ]
+
+    def _against(self) -> str:
+        if self.hides_number:
+            return (
+                f"its addition, its removal and substitution by any other {self.one}. "
+                f"How many {self.one}s there are is not public; if there are more than "
+                f"{self.records:,}, the first count."
+            )
+        return (
+            f"substitution by any other {self.one}. The number of {self.one}s is "
+            "public."
+        )
 
     def _in_currencies(self) -> str:
         known = {"ρ": (self.rho, "zCDP"), "μ": (self.mu, "GDP")}
@@ -245,7 +268,11 @@ class Statement:
             lines.append(
                 f"Prepared, each record by itself: {'; '.join(self.prepared)}."
             )
-        lines.append("Missing values: a record that has one counts for nothing.")
+        known = any("where missing" in one for one in self.prepared)
+        lines.append(
+            "Missing values: a record that has one counts for nothing"
+            f"{', unless a distribution is declared for it above' * known}."
+        )
         if self.is_tempered:
             lines.append(
                 f"Tempered: the likelihood counts for N₀ = {self.tempered:.6g} records "

@@ -82,6 +82,10 @@ class FullData:
         """What each record shows at each chain's point; never released."""
         return self._at_points(model, resident, theta)
 
+    @property
+    def part(self) -> None:
+        """Which records batches have of this process; there is no batch."""
+
     def sampling(self, *_: Any) -> None:
         """Every record is read at every step: there is no batch."""
 
@@ -94,7 +98,7 @@ class FullData:
         """
         proposed = self._at_points(model, read, move.proposed)
         ratios = jax.vmap(
-            lambda old, new: ratio_of_each(self.influence, old, new, read.arrays)
+            lambda old, new: ratio_of_each(model, self.influence, old, new, read.arrays)
         )(memory, proposed)
         evidence = Evidence(ratios, presence(read))
         public = move.public + self._public(model, move)

@@ -14,8 +14,8 @@ from typing import Any, NoReturn
 
 import jax
 import jax.numpy as jnp
-from jax.sharding import NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
+from dpmcmc import processes
 from dpmcmc.model.model import Model
 from dpmcmc.private.context import boundary_arithmetic
 from dpmcmc.private.distributions import Reader
@@ -29,6 +29,7 @@ from dpmcmc.private.moves import (
     advance,
     initial_state,
 )
+from dpmcmc.private.placing import placed, placement, spread_batches
 from dpmcmc.private.records import Opened, Records
 from dpmcmc.private.supply import Room, Supply
 from dpmcmc.private.tape import Tape
@@ -73,6 +74,9 @@ class Chains:
         devices: list[jax.Device],
     ) -> None:
         self._model, self._dtype = model, dtype
+        tape = tape.claim(everywhere=records.sizes is not None)
+        if records.sizes is not None:
+            start, kernel, test = processes.agreed((start, kernel, test))
         chains = len(jax.tree.leaves(start)[0])
         self._groups = _groups(chains, len(records), kernel, test, devices[0])
         # Two turns at least: without a loop, steps may be compiled to round otherwise.
@@ -85,9 +89,9 @@ class Chains:
             )
             self._test, self._resident, source = opened
             room = Room(self._room, chains, _count_words(kernel, start))
-            self._supply = Supply(tape.claim(), self._test, source, room, devices[0])
-            self._placement = _placement(self._resident, devices)
-            self._kernel = jax.device_put(kernel, self._placement)
+            self._supply = Supply(tape, self._test, source, room, devices[0])
+            self._placement = placement(self._resident, devices)
+            self._kernel = placed(kernel, self._placement)
             self._states = [self._initial(start, group) for group in self._groups]
 
     def advance(self, steps: int) -> Released:
@@ -139,8 +143,8 @@ class Chains:
                     self._whole,
                 )
                 self._states[group] = self._placed(state)
-                self._kernel = jax.device_put(kernel, self._placement)
-                parts.append(released)
+                self._kernel = placed(kernel, self._placement)
+                parts.append(placed(released, self._placement))
             if steps < self._room:
                 parts = jax.tree.map(lambda leaf: leaf[:steps], parts)
             if len(parts) == 1:
@@ -150,7 +154,7 @@ class Chains:
     def _initial(self, start: Any, group: slice) -> State:
         """The state of a group of chains where they start."""
         points = jax.tree.map(lambda leaf: leaf[group], start)
-        theta = jax.device_put(points, self._placement)
+        theta = placed(points, self._placement)
         given = self._model, self._test, self._dtype, self._resident, theta
         return self._placed(initial_state(*given))
 
@@ -160,7 +164,7 @@ class Chains:
         The compiler puts what it returns where it likes; from another place, the
         next chunk would be compiled anew.
         """
-        theta, log_prior, turn = jax.device_put(state[:3], self._placement)
+        theta, log_prior, turn = placed(state[:3], self._placement)
         return State(theta, log_prior, turn, state.memory)
 
     def _inputs(self, start: int, steps: int) -> list[Inputs]:
@@ -173,7 +177,11 @@ class Chains:
                     jax.tree.map(lambda leaf, group=group: leaf[:, group], inputs)
                     for group in self._groups
                 ]
-            return jax.device_put(parts, self._placement)
+            return [self._put(part) for part in parts]
+
+    def _put(self, inputs: Inputs) -> Inputs:
+        proposal, test = placed(inputs[:2], self._placement)
+        return Inputs(proposal, test, spread_batches(inputs.batch, self._placement))
 
 
 def _groups(
@@ -194,13 +202,6 @@ def _groups(
 @jax.jit
 def _joined(parts: list[Released]) -> Released:
     return jax.tree.map(lambda *leaves: jnp.concatenate(leaves, axis=1), *parts)
-
-
-def _placement(resident: Opened | None, devices: list[jax.Device]) -> Sharding:
-    """Where points are: by all the records, or where a batch is computed."""
-    if resident is None:
-        return SingleDeviceSharding(devices[0])
-    return NamedSharding(resident.present.sharding.mesh, PartitionSpec())
 
 
 def _count_words(kernel: Mover, theta: Any) -> int:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from dpmcmc.model.fixed_order import in_order_of
 from dpmcmc.model.model import Model
 from dpmcmc.model.tracing import is_double
 from dpmcmc.private.influence import Influence
@@ -50,8 +51,12 @@ def vector_of(
 
     What is not a vector is refused, by its shape.
     """
-    with jax.enable_x64(is_double(dtype)):
-        vector = jnp.asarray(function(model, record, public))
+
+    def one(record: Any, public: Any) -> jax.Array:
+        with jax.enable_x64(is_double(dtype)):
+            return jnp.asarray(function(model, record, public))
+
+    vector: jax.Array = in_order_of(model, one)(record, public)
     if vector.ndim != 1:
         raise ValueError(f"a record makes {vector.shape}, which must be a vector")
     return vector
@@ -70,7 +75,7 @@ def extras_of_each(model: Model, influence: Influence, records: Any, dtype: str)
         with jax.enable_x64(is_double(dtype)):
             return influence.extras(model, record)
 
-    return jax.vmap(one)(records)
+    return jax.vmap(in_order_of(model, one))(records)
 
 
 def looks_of_each(
@@ -88,11 +93,11 @@ def looks_of_each(
         with jax.enable_x64(is_double(dtype)):
             return influence.look(model, point, record, extras, dtype)
 
-    return jax.vmap(one)(read.records, read.extras)
+    return jax.vmap(in_order_of(model, one))(read.records, read.extras)
 
 
 def ratio_of_each(
-    influence: Influence, current: Any, proposed: Any, read: Read
+    model: Model, influence: Influence, current: Any, proposed: Any, read: Read
 ) -> jax.Array:
     """One number of each record on one chain's move.
 
@@ -101,4 +106,5 @@ def ratio_of_each(
     Entry i is a function of record i, of what it shows at the two points, and of
     public numbers.
     """
-    return jax.vmap(influence.ratio)(current, proposed, read.records, read.extras)
+    one = in_order_of(model, influence.ratio)
+    return jax.vmap(one)(current, proposed, read.records, read.extras)

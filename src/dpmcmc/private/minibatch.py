@@ -6,11 +6,13 @@ It keeps nothing: it evaluates the records of the batch at both points.
 """
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from dpmcmc import processes
 from dpmcmc.model.model import Model
 from dpmcmc.private.acceptance import Move
 from dpmcmc.private.batches import Sampling
@@ -23,6 +25,13 @@ from dpmcmc.private.tape import WORDS_PER_STREAM
 __all__ = ["Minibatch"]
 
 
+class Part(NamedTuple):
+    """The number of this process's first record, and of all: records are in parts."""
+
+    first: int
+    whole: int
+
+
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Minibatch:
@@ -31,6 +40,7 @@ class Minibatch:
     decision: BatchDecision
     replacement: bool = field(default=False, metadata={"static": True})
     dtype: str = field(default="float64", metadata={"static": True})
+    part: Part | None = field(default=None, metadata={"static": True})
 
     @property
     def batch(self) -> int:
@@ -47,11 +57,20 @@ class Minibatch:
     ) -> tuple["Minibatch", None, Opened]:
         """Keep the records on the host: a step moves only its batch to a device."""
         del model, devices
-        return replace(self, dtype=dtype), None, open_on_host(records, dtype)
+        opened, part = open_on_host(records, dtype), None
+        if records.sizes is not None:
+            part = Part(sum(records.sizes[: processes.own()]), len(records))
+            if records.sizes[processes.own()] == 0:  # one that is in no batch
+                opened = jax.tree.map(
+                    lambda leaf: np.zeros((1, *leaf.shape[1:]), leaf.dtype), opened
+                )
+        return replace(self, dtype=dtype, part=part), None, opened
 
     def sampling(self, source: Any) -> Sampling:
-        """How batches are drawn from the records of ``source``."""
+        """How batches are drawn: from the records of ``source``, or of all parts."""
         records = len(jax.tree.leaves(source.arrays)[0])
+        if self.part is not None:
+            records = self.part.whole
         return Sampling(records, self.batch, self.replacement)
 
     def remember(self, *_: Any) -> tuple[()]:

@@ -1,9 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""Steps of chains: pure functions from a state and random words to the next state.
-
-A step proposes a point, lets the test decide on the records, and moves or stays.
-"""
+"""Steps of chains: pure functions from a state and random words to the next state."""
 
 from functools import partial
 from typing import Any, NamedTuple, Protocol

@@ -15,13 +15,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from dpmcmc.arithmetic import RECORD_LIMIT
-from dpmcmc.errors import InputError, require_count
+from dpmcmc import processes
+from dpmcmc.errors import InputError
+from dpmcmc.model.schema import Schema
 from dpmcmc.private.context import boundary_arithmetic
-from dpmcmc.private.ratios import BLOCK
-from dpmcmc.private.sources import Source, named, source_of
+from dpmcmc.private.padded import Padded
+from dpmcmc.private.sealing import layout_of, part_of
+from dpmcmc.private.sources import Source, common_length, schema_of, source_of
 from dpmcmc.private.tables import Kind, narrow, saturate
-from dpmcmc.private.units import Grouped, membership
+from dpmcmc.private.units import Grouped, grouped
 
 __all__ = ["Opened", "Records", "open_on_host", "open_records", "presence"]
 
@@ -48,6 +50,9 @@ class Records:
         `dpmcmc.files.DataFile`, whose values are read when they are first needed. A
         record with a missing value (a null or NaN in a column of a table, a masked
         cell of an array) contributes nothing to any decision.
+    schema
+        What is known of a table: the columns to read, as numbers, integers, texts with
+        levels or dates, and their bounds. A data file has its own.
     unit
         The column with the ids of units, such as persons, each of which is protected
         with all its records; unless given, each record by itself. Ids are numbers or
@@ -55,12 +60,22 @@ class Records:
         they are counted here.
     most
         How many records of a unit count: of those without a missing value the first,
-        in the order of the table. It is public; how many a unit has is not.
+        in the order of the table. How many a unit has is not public.
+    size
+        A public number to protect how many records, or units, there are: adding and
+        removing one is then protected as substituting it is. If there are more, the
+        first count. All three may stand in the schema instead.
+    in_parts
+        Whether the records are spread over all processes that `jax.distributed` has
+        joined. Each gives its own part, which may be empty; or all give the same
+        Parquet `dpmcmc.files.DataFile`, of which each reads its own row groups.
 
     Attributes
     ----------
-    unit, most
-        As given; None and 1 without units.
+    schema, unit, most
+        As given; without units, None and 1.
+    sizes
+        How many records each process has, if they are in parts; None otherwise.
 
     Raises
     ------
@@ -69,24 +84,42 @@ class Records:
         hold numbers. Only shapes and types are looked at, and the number of ids.
     """
 
-    __slots__ = ("__weakref__", "_count", "_kinds", "most", "unit")
-
-    _count: int
-    _kinds: Any
-    unit: str | None
-    most: int
+    __slots__ = ("__weakref__", "_count", "_kinds", "most", "schema", "sizes", "unit")
 
     def __init__(
-        self, data: Any, *, unit: str | None = None, most: int | None = None
+        self,
+        data: Any,
+        *,
+        schema: Schema | None = None,
+        unit: str | None = None,
+        most: int | None = None,
+        size: int | None = None,
+        in_parts: bool = False,
     ) -> None:
-        self.unit, self.most = _checked_unit(unit, most)
+        given = Schema(unit=unit, most=most, size=size)
+        self.schema: Schema = schema_of(data, schema).joined(given)
+        self.unit, self.most = self.schema.unit, self.schema.most or 1
+        self.sizes: tuple[int, ...] | None = None
         with boundary_arithmetic():
-            sealed: Source | Grouped = source_of(data)
+            rows = source_of(data, self.schema)
+            if in_parts:
+                rows, self.sizes = part_of(rows, self.schema)
+            entries: Source | Grouped = rows
             if self.unit is not None:
-                sealed = _grouped(source_of(data), self.unit, self.most)
+                entries = grouped(rows, self.unit, self.most)
+            count = common_length(entries.kinds, least=int(not in_parts))
+            size = self.schema.size
+            sealed = entries if size is None else Padded(entries, size)
             self._kinds = sealed.kinds
-        self._count = _common_length(self._kinds)
+        self._count: int = sum(self.sizes) if self.sizes else size or count
         _SEALED[self] = sealed
+
+    @classmethod
+    def from_parquet(cls, path: Any, columns: Any = None, **declared: Any) -> "Records":
+        """Records of a Parquet file or folder, in parts; see `dpmcmc.files.DataFile`."""
+        from dpmcmc.files.data_file import DataFile  # noqa: PLC0415 - a room above
+
+        return cls(DataFile(path, columns, **declared), in_parts=True)
 
     def __len__(self) -> int:
         return self._count
@@ -108,7 +141,9 @@ class Records:
         raise TypeError("records are sealed: they cannot be copied, pickled or saved")
 
 
-_SEALED: WeakKeyDictionary[Records, Source | Grouped] = WeakKeyDictionary()
+Sealed = Source | Grouped | Padded
+
+_SEALED: WeakKeyDictionary[Records, Sealed] = WeakKeyDictionary()
 _READ: WeakKeyDictionary[Records, Opened] = WeakKeyDictionary()
 _PLACED: WeakKeyDictionary[Records, tuple[Any, Opened]] = WeakKeyDictionary()
 
@@ -123,26 +158,27 @@ def open_records(
 
     Guarantee
     ---------
-    Entry i of every array, and of `presence`, is a function of record i and of public
-    numbers. Entries from N on are not present.
+    Each entry of every array, and of `presence`, is a function of one record and of
+    public numbers: of record i at entry i, or at entry i of its process's stretch if
+    records are in parts. Entries beyond a process's records are not present.
     """
-    count = len(records)
-    block = min(BLOCK, -(-count // len(devices)))
+    block, padded = layout_of(records.sizes, len(records), len(devices))
     asked, placed = (dtype, tuple(devices)), _PLACED.get(records)
     if placed is not None and placed[0] == asked:
         return placed[1], block
-    stride = block * len(devices)
-    padded = -(-count // stride) * stride
     mesh = Mesh(np.asarray(devices), ("records",))
     sharding = NamedSharding(mesh, PartitionSpec("records"))
 
     def place(leaf: np.ndarray) -> jax.Array:
-        room = [(0, padded - count), *[(0, 0)] * (leaf.ndim - 1)]
-        return jax.device_put(np.pad(leaf, room), sharding)
+        room = [(0, padded - len(leaf)), *[(0, 0)] * (leaf.ndim - 1)]
+        whole = (padded * len(records.sizes or [0]), *leaf.shape[1:])
+        filled = np.pad(leaf, room)
+        return jax.make_array_from_process_local_data(sharding, filled, whole)
 
     arrays, present = jax.tree.map(place, open_on_host(records, dtype))
     if present is None:  # a number, as a step is as fast as the memory that it reads
-        present = jax.device_put(np.int64(count), NamedSharding(mesh, PartitionSpec()))
+        number = np.int64(len(records))
+        present = jax.device_put(number, NamedSharding(mesh, PartitionSpec()))
     _PLACED[records] = asked, Opened(arrays, present)
     return _PLACED[records][1], block
 
@@ -161,27 +197,34 @@ def presence(opened: Opened) -> jax.Array:
 def open_on_host(records: Records, dtype: Any) -> Opened:
     """Open records as host arrays, in the chain's precision, inside the boundary alone.
 
-    A record with a missing value is not present.
+    A record with a missing value is not present. Of records in parts, those of this
+    process are opened, and ``present`` is an array.
 
     Guarantee
     ---------
     Entry i of every array, and of ``present``, is a function of record i and of
     public numbers. Whether ``present`` is None depends on the types alone. Whether an
-    error is raised does not depend on the values.
+    error is raised, on this process or another, does not depend on the values.
     """
-    arrays, present = _read(records)
+    read = _read if records.sizes is None else _read_together
+    arrays, present = read(records)
     narrowed = jax.tree.map(
         lambda leaf: saturate(leaf, narrow(leaf.dtype, dtype)), arrays
     )
     return Opened(narrowed, present)
 
 
-def _read(records: Records) -> Opened:
-    """Read what was sealed, in the shapes and dtypes that were sealed.
+def _read_together(records: Records) -> Opened:
+    """Read this process's part, if every process can read its own."""
+    with processes.on_all("a part of the records could not be read"):
+        arrays, present = _read(records)
+    if present is None:
+        present = np.ones(len(jax.tree.leaves(arrays)[0]), bool)
+    return Opened(arrays, present)
 
-    A file is read once, units are arranged once, and the result is kept. No error
-    tells of a value.
-    """
+
+def _read(records: Records) -> Opened:
+    """Read what was sealed, in its shapes and dtypes; no error tells of a value."""
     if records in _READ:
         return _READ[records]
     sealed, kinds = _SEALED[records], records._kinds
@@ -194,57 +237,12 @@ def _read(records: Records) -> Opened:
         raise InputError(_CHANGED) from None
     if jax.tree.flatten(found) != jax.tree.flatten(kinds):
         raise InputError(_CHANGED)
-    if sealed.is_kept:
+    if sealed.is_kept and records.sizes is None:  # parts are on devices, once
         _READ[records] = opened
     return opened
 
 
 _CHANGED = (
-    "the records have changed since they were sealed: their number, shapes or dtypes "
-    "are no longer what they were. Seal them again, and leave them as they are."
+    "the records have changed since they were sealed: in number, shapes or dtypes. "
+    "Seal them again, and leave them as they are."
 )
-
-
-def _checked_unit(unit: Any, most: Any) -> tuple[str | None, int]:
-    if unit is None and most is None:
-        return None, 1
-    if not isinstance(unit, str) or most is None:
-        raise InputError(
-            f"unit is {unit!r} and most is {most!r}; give both or neither: the column "
-            "with the ids of units, and how many records of a unit count."
-        )
-    advice = "Choose it without looking at the records."
-    return unit, require_count("most", most, advice)
-
-
-def _grouped(rows: Source, unit: str, most: int) -> Grouped:
-    """The rows as units; the ids are read, and are no part of a record."""
-    rest = rows.without(unit)
-    of = membership(rows.ids(unit))
-    if len(of.codes) != _common_length(rest.kinds):
-        raise InputError(f"column {unit!r} has not one id for each record.")
-    if of.units * most > RECORD_LIMIT:
-        raise InputError(
-            f"most is {most}, for which {of.units:,} units need more room than there "
-            "can be. Choose a smaller one."
-        )
-    return Grouped(rest, of, most)
-
-
-def _common_length(kinds: Any) -> int:
-    found = jax.tree_util.tree_leaves_with_path(kinds)
-    lengths = {named(path): kind.shape[0] for path, kind in found}
-    if not lengths:
-        raise InputError("records hold no array. Give at least one array or column.")
-    if len(set(lengths.values())) > 1:
-        listed = ", ".join(f"{name}: {length}" for name, length in lengths.items())
-        raise InputError(
-            f"records have unequal leading axes ({listed}); each array must have one "
-            "entry for each record."
-        )
-    count = next(iter(lengths.values()))
-    if not 1 <= count <= RECORD_LIMIT:
-        raise InputError(
-            f"there are {count} records; the number must be from 1 to {RECORD_LIMIT}."
-        )
-    return count

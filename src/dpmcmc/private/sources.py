@@ -16,21 +16,32 @@ import jax
 import narwhals as nw
 import numpy as np
 
+from dpmcmc.arithmetic import RECORD_LIMIT
 from dpmcmc.errors import InputError
+from dpmcmc.model.schema import Schema, as_schema
+from dpmcmc.private.declared import Declared, python_values
 from dpmcmc.private.tables import Kind, columns_of, kind_of, read_leaf
 
-__all__ = ["Source", "Table", "TableFile", "named", "source_of"]
-
-_STRETCH = 65_536
-"""How many ids are looked at together."""
+__all__ = [
+    "Source",
+    "Table",
+    "TableFile",
+    "common_length",
+    "schema_of",
+    "source_of",
+]
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A pytree of arrays and columns in memory."""
+    """A pytree of arrays and columns in memory, some of them `Declared`."""
 
     tree: Any
-    is_kept = False
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether what was read is kept: if it takes time to read."""
+        return any(isinstance(leaf, Declared) for leaf in jax.tree.leaves(self.tree))
 
     @property
     def kinds(self) -> Any:
@@ -40,7 +51,10 @@ class Table:
     def read(self) -> tuple[Any, np.ndarray | None]:
         """Read the parts one by one."""
         leaves, structure = jax.tree.flatten(self.tree)
-        columns = [read_leaf(leaf, kind_of("", leaf)) for leaf in leaves]
+        columns = [
+            leaf.read() if isinstance(leaf, Declared) else read_leaf(leaf, kind)
+            for leaf, kind in zip(leaves, jax.tree.leaves(self.kinds), strict=True)
+        ]
         missing = [column.missing for column in columns if column.missing is not None]
         present = ~np.logical_or.reduce(missing) if missing else None
         values = [column.values for column in columns]
@@ -48,10 +62,7 @@ class Table:
 
     def ids(self, name: str) -> Iterator[list[Any]]:
         """The values of a column as Python has them."""
-        column = self._column(name)
-        for start in range(0, len(column), _STRETCH):
-            part = column[start : start + _STRETCH]
-            yield part.to_list() if isinstance(part, nw.Series) else part.tolist()
+        return python_values(self._column(name))
 
     def without(self, name: str) -> "Table":
         """The other columns."""
@@ -82,7 +93,7 @@ class TableFile:
     def kinds(self) -> Any:
         """By the schema."""
         size = (len(self.file),)
-        return _kinds({name: Kind(size, self.file.schema[name]) for name in self.names})
+        return _kinds({name: Kind(size, self.file.dtypes[name]) for name in self.names})
 
     def read(self) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """Read the file."""
@@ -101,19 +112,74 @@ class TableFile:
 Source = Table | TableFile
 
 
-def source_of(data: Any) -> Source:
+def schema_of(data: Any, given: Any) -> Schema:
+    """What is declared of records: of a data file by itself, else as given."""
+    if not hasattr(type(data), "read_values"):
+        return as_schema(given)
+    if given is not None:
+        raise InputError("a data file has its schema: give it to DataFile instead.")
+    declared: Schema = data.schema
+    return declared
+
+
+def source_of(data: Any, schema: Schema) -> Source:
     """What a user gave as records; only types are looked at, no attribute evaluated."""
     if hasattr(type(data), "read_values"):
-        return TableFile(data, tuple(data.schema))
-    return Table(columns_of(data))
-
-
-def _kinds(parts: Any) -> Any:
-    return jax.tree_util.tree_map_with_path(
-        lambda path, leaf: kind_of(named(path), leaf), parts
+        return TableFile(data, tuple(data.dtypes))
+    columns, declared = columns_of(data), schema.of_a_record
+    if not declared:
+        return Table(columns)
+    wanted = [*declared, *([] if schema.unit is None else [schema.unit])]
+    there = list(columns) if isinstance(columns, dict) else []
+    for name in wanted:
+        if name not in there:
+            raise InputError(
+                f"the schema declares {name!r}, but the records have no such column; "
+                f"they have {', '.join(map(repr, there)) or 'no names'}. Give a table, "
+                "or a dict of columns, that has it."
+            )
+    return Table(
+        {
+            name: Declared(_array(columns[name]), declared[name])
+            if name in declared
+            else columns[name]
+            for name in wanted
+        }
     )
 
 
-def named(path: Any) -> str:
+def _array(leaf: Any) -> Any:
+    return leaf if isinstance(leaf, nw.Series) else np.asanyarray(leaf)
+
+
+def _kinds(parts: Any) -> Any:
+    def kind(path: Any, leaf: Any) -> Kind:
+        name = _named(path)
+        return leaf.kind(name) if isinstance(leaf, Declared) else kind_of(name, leaf)
+
+    return jax.tree_util.tree_map_with_path(kind, parts)
+
+
+def _named(path: Any) -> str:
     """What a part of the records is called in messages."""
     return f"records{jax.tree_util.keystr(path)}"
+
+
+def common_length(kinds: Any, least: int = 1) -> int:
+    """How many records there are, if all columns have as many."""
+    found = jax.tree_util.tree_leaves_with_path(kinds)
+    lengths = {_named(path): kind.shape[0] for path, kind in found}
+    if not lengths:
+        raise InputError("records hold no array. Give at least one array or column.")
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{name}: {length}" for name, length in lengths.items())
+        raise InputError(
+            f"records have unequal leading axes ({listed}); each array must have one "
+            "entry for each record."
+        )
+    count = next(iter(lengths.values()))
+    if not least <= count <= RECORD_LIMIT:
+        raise InputError(
+            f"there are {count} records; the number must be from 1 to {RECORD_LIMIT}."
+        )
+    return count

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.arithmetic import CLIP_STEPS
+from dpmcmc.model.fixed_order import sum_in_order
 from dpmcmc.model.model import Model
 from dpmcmc.private.each_record import vector_of
 from dpmcmc.private.records import Opened, Records
@@ -97,13 +98,16 @@ def exact_sum(
     """
 
     def total(vectors: jax.Array, present: jax.Array) -> jax.Array:
-        return jnp.sum(bounded_vectors(vectors, present), axis=0, dtype=jnp.int64)
+        bounded = bounded_vectors(vectors, present, model.fixed_order)
+        return jnp.sum(bounded, axis=0, dtype=jnp.int64)
 
     vector = partial(vector_of, measure, model, dtype)
     return add_up(vector, total, devices, opened, public)
 
 
-def bounded_vectors(vectors: jax.Array, present: jax.Array) -> jax.Array:
+def bounded_vectors(
+    vectors: jax.Array, present: jax.Array, fixed_order: bool = False
+) -> jax.Array:
     """Turn each record's vector into integers of bounded length.
 
     A vector longer than 1 is norm-clipped to about 1; one that holds a NaN or an
@@ -119,7 +123,8 @@ def bounded_vectors(vectors: jax.Array, present: jax.Array) -> jax.Array:
     wide = vectors.astype(jnp.float64)
     usable = present & jnp.all(jnp.isfinite(wide), axis=-1)
     wide = jnp.where(usable[:, None], wide, 0.0)
-    length = jnp.sqrt(jnp.sum(wide * wide, axis=-1))
+    squared = wide * wide
+    length = jnp.sqrt(sum_in_order(squared) if fixed_order else jnp.sum(squared, -1))
     factor = jnp.where(length > 0, jnp.minimum(1.0, _MARGIN / length), 0.0)
     steps = jnp.trunc(factor[:, None] * wide * CLIP_STEPS).astype(jnp.int64)
     steps = jnp.clip(steps, -CLIP_STEPS, CLIP_STEPS)

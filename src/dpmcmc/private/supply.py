@@ -59,9 +59,11 @@ class Supply:
         device: jax.Device,
     ) -> None:
         self._tape, self._source, self._room = tape, source, room
+        self._first = None if test.part is None else test.part.first
         self._sampling: Sampling | None = test.sampling(source)
         self._keystream: Keystream | None = None
-        if self._sampling is not None and is_drawn_on_device(self._sampling, device):
+        drawn = self._sampling if self._first is None else None
+        if drawn is not None and is_drawn_on_device(drawn, device):
             self._keystream = tape.on_device(device)
             self._source = jax.device_put(source, device)
 
@@ -99,7 +101,13 @@ class Supply:
         batch = None
         if self._sampling is not None:
             batch = batches_on_host(
-                self._source, self._tape, self._room, start, steps, self._sampling
+                self._source,
+                self._tape,
+                self._room,
+                start,
+                steps,
+                self._sampling,
+                self._first,
             )
         return Inputs(
             read(Stream.PROPOSAL, words_a_proposal), read(Stream.TEST, 1)[..., 0], batch
@@ -125,7 +133,13 @@ def _on_device(
 
 
 def batches_on_host(
-    source: Any, tape: Tape, room: Room, start: int, steps: int, sampling: Sampling
+    source: Any,
+    tape: Tape,
+    room: Room,
+    start: int,
+    steps: int,
+    sampling: Sampling,
+    first: int | None = None,
 ) -> Opened:
     """Draw the batches of some steps and look up their records, on the host.
 
@@ -133,7 +147,10 @@ def batches_on_host(
     ---------
     Step t of chain c holds the records of the batch that `draw_batches` draws for it,
     and nothing of any other record. Steps from there to the end of the room hold zeros.
+    If ``source`` is a part of the records, from record ``first`` on, those of the batch
+    that are in it are present, and no others.
     """
+    count = len(jax.tree.leaves(source)[0])
     shape = (room.steps, room.chains, sampling.batch)
     found = jax.tree.map(
         lambda leaf: _aligned((*shape, *leaf.shape[1:]), leaf.dtype), source
@@ -143,11 +160,16 @@ def batches_on_host(
     rows = max(1, _DRAWS_AT_ONCE // sampling.batch)
 
     def fill(place: tuple[int, int]) -> None:
-        chain, first = place
-        count = min(rows, steps - first)
-        drawn = draw_batches(tape, chain, start + first, count, sampling)
-        part = np.s_[first : first + count, chain]
+        chain, row = place
+        some = min(rows, steps - row)
+        drawn = draw_batches(tape, chain, start + row, some, sampling)
+        part = np.s_[row : row + some, chain]
+        if first is None:
+            jax.tree.map(partial(_look_up, drawn, part), source, found)
+            return
+        drawn = drawn - first
         jax.tree.map(partial(_look_up, drawn, part), source, found)
+        found.present[part] &= (drawn >= 0) & (drawn < count)
 
     places = product(range(room.chains), range(0, steps, rows))
     with ThreadPoolExecutor(_THREADS) as pool:
@@ -167,5 +189,6 @@ def _look_up(
     drawn: np.ndarray, part: tuple[slice, int], source: np.ndarray, found: np.ndarray
 ) -> None:
     """Copy the drawn records to their part of what was found."""
-    # Drawn numbers are in range; this mode copies without a buffer.
+    # Drawn numbers are in range, or not this process's; this mode copies without a
+    # buffer, and never looks elsewhere.
     np.take(source, drawn, axis=0, out=found[part], mode="clip")

@@ -5,7 +5,8 @@
 A tape is addressed, not consumed: the words of step t of chain c are the same whatever
 the chunks or devices. Each (stream, chain) has its own nonce, so that no two uses read
 the same word. The key is 256 bits from the operating system, is made for one release or
-one run of chains, and is never shown, stored or used again.
+one run of chains, and is never shown, stored or used again. Where a run has several
+processes the first makes it, and hands it to the others.
 """
 
 import enum
@@ -18,6 +19,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 
+from dpmcmc import processes
 from dpmcmc.private.keystream import Keystream
 
 __all__ = ["WORDS_PER_STREAM", "Stream", "Tape", "chacha20_words"]
@@ -46,17 +48,29 @@ class Tape:
     Make one with `Tape.fresh`; `Tape.seeded` is for results that are not private.
     """
 
-    __slots__ = ("__is_claimed", "__is_secret", "__key")
+    __slots__ = ("__is_claimed", "__is_everywhere", "__is_secret", "__key")
 
-    def __init__(self, key: bytes, *, is_secret: bool) -> None:
+    def __init__(
+        self, key: bytes, *, is_secret: bool, is_everywhere: bool = False
+    ) -> None:
         self.__key = key
         self.__is_secret = is_secret
+        self.__is_everywhere = is_everywhere
         self.__is_claimed = False
 
     @classmethod
-    def fresh(cls) -> "Tape":
-        """Make a tape with a new 256-bit key from the operating system."""
-        return cls(os.urandom(32), is_secret=True)
+    def fresh(cls, *, everywhere: bool = False) -> "Tape":
+        """Make a tape with a new 256-bit key from the operating system.
+
+        Guarantee
+        ---------
+        The key is uniform, and made for this tape. If it is for ``everywhere``, all
+        processes have that of the first: they call this together.
+        """
+        key = os.urandom(32)
+        if everywhere:
+            key = processes.from_first(key)
+        return cls(key, is_secret=True, is_everywhere=everywhere)
 
     @classmethod
     def seeded(cls, seed: int, use: str = "") -> "Tape":
@@ -65,13 +79,22 @@ class Tape:
         Tapes of one seed for different uses share no words.
         """
         label = f"dpmcmc: not private: seed {seed}{use and f' for {use}'}"
-        return cls(hashlib.sha256(label.encode()).digest(), is_secret=False)
+        key = hashlib.sha256(label.encode()).digest()
+        return cls(key, is_secret=False, is_everywhere=True)
 
-    def claim(self) -> "Tape":
+    def claim(self, *, everywhere: bool = False) -> "Tape":
         """Take the tape for one run; a secret tape serves no second one.
 
         Two runs on one tape would decide their bits with the same words.
+
+        Guarantee
+        ---------
+        It raises if the tape was claimed before and is secret; or if it is for records
+        ``everywhere``, in parts of several processes, and these may have other words:
+        each would release the same sums with noise of its own.
         """
+        if everywhere and processes.together() > 1 and not self.__is_everywhere:
+            raise RuntimeError("this tape is of one process; make one for all of them")
         if self.__is_claimed and self.__is_secret:
             raise RuntimeError("this tape has been used; make a fresh one for each run")
         self.__is_claimed = True

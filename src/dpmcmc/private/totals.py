@@ -14,10 +14,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from dpmcmc import processes
 from dpmcmc.arithmetic import CLIP_STEPS
 from dpmcmc.private.context import boundary_arithmetic
 from dpmcmc.private.each_record import vector_of_each
 from dpmcmc.private.exact_normal import rounded_normals
+from dpmcmc.private.placing import placed, placement
 from dpmcmc.private.records import Opened, Records, open_records, presence
 from dpmcmc.private.tape import Tape
 
@@ -59,11 +61,15 @@ def release_total(
     """
     if not 0 < noise <= _MOST_NOISE:
         raise ValueError(f"a noise of {noise} is no noise")
-    tape = tape.claim()
+    in_parts = records.sizes is not None
+    tape = tape.claim(everywhere=in_parts)
+    if in_parts:
+        public = processes.agreed(public)
     sd = math.ceil(noise * CLIP_STEPS * _FOR_ROUNDING)
     with boundary_arithmetic():
         opened, _ = open_records(records, dtype, devices)
-        exact = np.asarray(add(len(devices), opened, public))
+        total = add(len(devices), opened, public)
+        exact = np.asarray(placed(total, placement(opened, devices)))
         drawn = rounded_normals(tape, exact.size, sd).reshape(exact.shape)
         return (exact + drawn) / CLIP_STEPS
 

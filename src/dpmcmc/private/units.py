@@ -14,11 +14,13 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from dpmcmc.arithmetic import RECORD_LIMIT
+from dpmcmc.errors import InputError
 from dpmcmc.model.units import Unit
-from dpmcmc.private.sources import Source
+from dpmcmc.private.sources import Source, common_length
 from dpmcmc.private.tables import Kind
 
-__all__ = ["Grouped", "Membership", "arrange", "membership"]
+__all__ = ["Grouped", "Membership", "arrange", "grouped", "membership"]
 
 
 class Membership(NamedTuple):
@@ -54,6 +56,19 @@ class Grouped:
                 "there are more rows, or fewer, than when they were sealed"
             )
         return arrange(rows, usable, self.of, self.most)
+
+
+def grouped(rows: Source, unit: str, most: int) -> Grouped:
+    """The rows as units; the ids are read, and are no part of a record."""
+    rest = rows.without(unit)
+    of = membership(rows.ids(unit))
+    if len(of.codes) != common_length(rest.kinds):
+        raise InputError(f"column {unit!r} has not one id for each record.")
+    if of.units * most > RECORD_LIMIT:
+        raise InputError(
+            f"most is {most}, too many for {of.units:,} units. Choose a smaller one."
+        )
+    return Grouped(rest, of, most)
 
 
 def membership(ids: Iterable[list[Any]]) -> Membership:

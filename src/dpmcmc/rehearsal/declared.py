@@ -23,7 +23,7 @@ __all__ = ["covariates_for", "shapes_declared", "within_bounds"]
 _MISSING = (
     "it takes covariates to simulate records from. Give public ones like those of the "
     "model (covariates=…), or public bounds of every column that it does not explain: "
-    "--bounds COLUMN=LOW:HIGH, or a Preparation with Clamp"
+    "in a schema, or a Preparation with Clamp"
 )
 
 

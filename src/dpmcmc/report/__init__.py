@@ -3,7 +3,7 @@
 """The report of a posterior, and pictures of posteriors and budgets."""
 
 from dpmcmc.report.budget import Budget, BudgetEntry, plot_budget
-from dpmcmc.report.filing import filing, to_yaml
+from dpmcmc.report.filing import filing
 from dpmcmc.report.page import write_report
 from dpmcmc.report.pictures import plot_posterior
 from dpmcmc.report.profile import plot_profile
@@ -15,6 +15,5 @@ __all__ = [
     "plot_budget",
     "plot_posterior",
     "plot_profile",
-    "to_yaml",
     "write_report",
 ]

@@ -9,12 +9,11 @@ does not know is left empty, for a person to fill in.
 """
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from dpmcmc.posterior import Statement
 
-__all__ = ["filing", "to_yaml"]
+__all__ = ["filing"]
 
 _NOT_PROTECTED = (
     "the model, the method, public bounds and every setting",
@@ -73,8 +72,10 @@ def filing(statement: Statement, **about: str) -> dict[str, Any]:
             "unit": unit,
             "number_of_units": statement.records,
             "records_of_a_unit_that_count": statement.most,
-            "adjacency": f"substitution of one {statement.one} by any other",
-            "unprotected_quantities": [f"the number of {statement.one}s"],
+            "adjacency": statement.adjacency,
+            "unprotected_quantities": []
+            if statement.hides_number
+            else [f"the number of {statement.one}s"],
         },
         "trust_model": {
             "model": "central: a curator holds the records and runs the computation",
@@ -102,28 +103,3 @@ def filing(statement: Statement, **about: str) -> dict[str, Any]:
         "accuracy": None if statement.verdict is None else str(statement.verdict),
         "notes": list(statement.notes),
     }
-
-
-def to_yaml(values: Any, indent: int = 0) -> str:
-    """Plain values as YAML; texts are quoted as in JSON, which YAML can read."""
-    space = "  " * indent
-    if isinstance(values, Mapping) and values:
-        return "".join(
-            f"{space}{name}:{_below(value, indent)}" for name, value in values.items()
-        )
-    if isinstance(values, list) and values:
-        return "".join(f"{space}-{_below(value, indent)}" for value in values)
-    return f"{space}{_scalar(values)}\n"
-
-
-def _scalar(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    # 1e-06 is a text for many readers of YAML, and 1.0e-06 a number
-    is_bare = isinstance(value, float) and "e" in text and "." not in text
-    return text.replace("e", ".0e") if is_bare else text
-
-
-def _below(value: Any, indent: int) -> str:
-    if isinstance(value, Mapping | list) and value:
-        return f"\n{to_yaml(value, indent + 1)}"
-    return f" {_scalar(value)}\n"

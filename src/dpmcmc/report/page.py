@@ -9,8 +9,10 @@ import math
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
+from typing import NamedTuple
 
 from dpmcmc.files.writing import write_safely
+from dpmcmc.model.schema import Schema
 from dpmcmc.posterior.posterior import Posterior
 from dpmcmc.posterior.statement import Statement
 from dpmcmc.posterior.summary import caution
@@ -60,6 +62,7 @@ def write_report(
     *,
     title: str = "",
     asked: Mapping[str, str] = {},
+    schema: Schema | None = None,
     budget: Budget | None = None,
 ) -> Path:
     """Write a report of a posterior, for a reader who is not a programmer.
@@ -79,6 +82,8 @@ def write_report(
     asked
         What was asked, by name, in the order to show: the model, the data set, who
         asked.
+    schema
+        What is known of the columns, which are shown with what they are measured in.
     budget
         The budget of the data set, from its ledger.
 
@@ -93,15 +98,22 @@ def write_report(
         If the page cannot be written there. A file that was there before stays.
     """
     target = Path(path)
-    page = _page(posterior, title or "Report on a posterior", asked, budget)
+    asked_of = _Asked(title or "Report on a posterior", asked, schema or Schema())
+    page = _page(posterior, asked_of, budget)
     # Half a surrogate pair, which no file can hold, becomes a question mark.
     write_safely(target, page.encode("utf-8", "replace"))
     return target
 
 
-def _page(
-    posterior: Posterior, title: str, asked: Mapping[str, str], budget: Budget | None
-) -> Html:
+class _Asked(NamedTuple):
+    """What was asked: the title, facts by name, and what is known of the columns."""
+
+    title: str
+    facts: Mapping[str, str]
+    schema: Schema
+
+
+def _page(posterior: Posterior, asked: _Asked, budget: Budget | None) -> Html:
     statement, summary = posterior.statement, posterior.summary()
     found = list(
         zip(pictures.coordinates_of(posterior), summary.to_dict("records"), strict=True)
@@ -112,13 +124,13 @@ def _page(
     return fill(
         read("page.html"),
         style=read("style.css"),
-        title=title,
+        title=asked.title,
         alarm="" if statement.is_private else "NOT PRIVATE: ",
         privacy="private" if statement.is_private else "open",
         label=statement.label,
         verdict=_verdict(statement, caution(summary, posterior.accepted) or ""),
         sentence=in_a_sentence(statement),
-        asked=definitions(asked.items()),
+        asked=Html(definitions(asked.facts.items()) + _columns(asked.schema)),
         promise=promise(statement),
         model_link=_MODEL_LINK if model else "",
         model=model,
@@ -143,6 +155,20 @@ def _page(
         statement=Html("".join(map(paragraph, statement.lines))),
         version=version("dpmcmc"),
     )
+
+
+def _columns(schema: Schema) -> Html:
+    """What the columns are, and what they are measured in."""
+    rows = [
+        (
+            name,
+            "days" if one.origin is not None else one.measured_in or NONE,
+            one.describe(),
+        )
+        for name, one in schema.of_a_record.items()
+    ]
+    head = ["Column", "Measured in", "What is known of it"]
+    return table("Columns of the table", head, rows, "texts") if rows else Html()
 
 
 def _verdict(statement: Statement, caution: str) -> Html:

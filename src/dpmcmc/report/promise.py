@@ -24,6 +24,8 @@ _LARGE = 3.0
 
 _SEVERAL = "People with several records, and groups."
 _ALL_RECORDS = "Groups of units."
+_SETTINGS = "The model, the bounds and every setting are public."
+_ANY_CHANGE = "added, removed or replaced by any other"
 _NO_PROMISE = 0.01
 """A δ above which there is no promise to speak of."""
 
@@ -43,6 +45,10 @@ def promise(statement: Statement) -> Html:
     weak = f"An ε of {round_up(epsilon)} is large: against the best reader the promise "
     return fill(
         read("promise.html"),
+        changed=_ANY_CHANGE if statement.hides_number else "replaced by any other",
+        public=_SETTINGS
+        if statement.hides_number
+        else f"The number of {statement.one}s, {_SETTINGS[0].lower()}{_SETTINGS[1:]}",
         several=_SEVERAL if statement.unit is None else _ALL_RECORDS,
         factor=odds_factor(epsilon),
         delta=one_in(delta),

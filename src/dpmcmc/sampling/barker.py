@@ -136,7 +136,7 @@ def _plan(
 
     def setup(context: Context, so_far: SoFar) -> ChainSetup:
         del so_far
-        points = starting_points(problem, lengths.chains, context.seed)
+        points = starting_points(problem, lengths.chains, context.public_seed)
         return ChainSetup(problem, points, proposal, test)
 
     sentence = _sentence(method, clip, tempered < problem.size)

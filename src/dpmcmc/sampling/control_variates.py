@@ -120,7 +120,7 @@ class ControlVariates:
 
         def collect(context: Context, so_far: SoFar, statement: Statement) -> Posterior:
             quadratic = found(so_far)
-            generator = np.random.default_rng(context.seed)
+            generator = np.random.default_rng(context.public_seed)
             own = self.proposal
             words = "fitted to the released quadratic" if own is None else repr(own)
             move = partial(moved, covariance=quadratic.shift, generator=generator)

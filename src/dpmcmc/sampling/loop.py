@@ -47,7 +47,7 @@ def run(plan: Plan, context: Context, checkpoint: Checkpoint) -> Posterior:
                 parts.append(part)
         except KeyboardInterrupt:
             parts[:] = checkpoint.kept(stage.name)
-            if not _has_draws(plan, so_far):
+            if context.problem.is_shared or not _has_draws(plan, so_far):
                 raise
             break
         except Exception as error:

@@ -91,7 +91,7 @@ class MinibatchBarker:
 
         def setup(context: Context, so_far: SoFar) -> ChainSetup:
             del so_far
-            points = starting_points(problem, lengths.chains, context.seed)
+            points = starting_points(problem, lengths.chains, context.public_seed)
             return ChainSetup(problem, points, proposal, test)
 
         how = "with" if self.replacement else "without"

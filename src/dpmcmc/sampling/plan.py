@@ -115,6 +115,7 @@ class Plan:
             delta=1.0 if found is None else found.delta,
             records=self.problem.size,
             unit=records.unit,
+            hides_number=records.schema.size is not None,
             most=records.most,
             stages=self._rows(so_far),
             accountant="none" if found is None else _named(found),

@@ -8,13 +8,17 @@ Everything here is settled from shapes alone; no record is read.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from dpmcmc import processes
 from dpmcmc.errors import InputError
+from dpmcmc.model.fixed_order import fixed_model
 from dpmcmc.model.model import Model, check_model, names_of
+from dpmcmc.model.schema import Schema
 from dpmcmc.model.tracing import is_double, shapes_of, show_shapes
 from dpmcmc.model.units import Unit, unit_model
 from dpmcmc.private import Records
@@ -66,6 +70,17 @@ class Problem:
         return len(self.records)
 
     @property
+    def is_shared(self) -> bool:
+        """Whether several processes sample it together."""
+        return self.records.sizes is not None and processes.together() > 1
+
+    @property
+    def own_device(self) -> jax.Device:
+        """A device of this process."""
+        own = processes.own()
+        return next(one for one in self.devices if one.process_index == own)
+
+    @property
     def coordinates(self) -> int:
         """How many coordinates θ has."""
         return sum(int(np.size(leaf)) for leaf in jax.tree.leaves(self.initial))
@@ -110,7 +125,7 @@ def make_problem(
     ----------
     model
         A `Model`; a NumPyro model that takes the columns of the records by name; or
-        an object with a method ``for_records(records, dtype, start)`` that makes one.
+        an object that makes one by ``for_records`` (and ``for_units``), as `NumPyro`.
     records
         `Records`, or what they are made of.
     start
@@ -135,7 +150,9 @@ def make_problem(
         )
     point = None if from_prior else start
     stated = _as_model(model, sealed, dtype, point)
-    made = _for_units(stated, sealed)
+    made = _for_units(_declared(stated, sealed.schema), sealed)
+    if sealed.schema.size is not None and made.statistics is not None:
+        made = replace(made, statistics=None)  # they need the number of records
     if from_prior and made.draw_prior is None:
         raise InputError(
             "start is 'prior', but the model has no draw_prior. Give the model one, or "
@@ -153,7 +170,24 @@ def make_problem(
             _check_prior(made, initial)
     preparation = stated.preparation
     words = () if preparation is None else preparation.describe()
-    return Problem(made, sealed, initial, dtype, _devices(devices), from_prior, words)
+    words = sealed.schema.describe() + words
+    if sealed.sizes is not None:
+        made = fixed_model(made)
+    chosen = _devices(devices, sealed)
+    return Problem(made, sealed, initial, dtype, chosen, from_prior, words)
+
+
+_DECLARED: WeakKeyDictionary[Model, tuple[Schema, Model]] = WeakKeyDictionary()
+"""Models as schemas complete them: another model would be compiled anew."""
+
+
+def _declared(model: Model, schema: Schema) -> Model:
+    """The model of records as a schema declares them."""
+    if not schema.columns:
+        return model
+    if model not in _DECLARED or _DECLARED[model][0] != schema:
+        _DECLARED[model] = schema, schema.applied_to(model)
+    return _DECLARED[model][1]
 
 
 def _read_by(model: Any, table: Any) -> Any:
@@ -225,7 +259,11 @@ def _as_model(model: Any, records: Records, dtype: Precision, start: Any) -> Mod
             one = jax.tree.map(
                 lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), one.rows
             )
-        made: Model = model.for_records(len(records), one, start)
+        made: Model
+        if records.unit is not None and hasattr(model, "for_units"):
+            made = model.for_units(len(records), one, records.unit, start)
+        else:
+            made = model.for_records(len(records), one, start)
     return made
 
 
@@ -311,8 +349,18 @@ def _check_prior(model: Model, initial: Any) -> None:
         )
 
 
-def _devices(devices: Sequence[jax.Device] | None) -> tuple[jax.Device, ...]:
-    chosen = jax.local_devices() if devices is None else devices
+def _devices(
+    devices: Sequence[jax.Device] | None, records: Records
+) -> tuple[jax.Device, ...]:
+    is_shared = records.sizes is not None and processes.together() > 1
+    if is_shared and devices is not None:
+        raise InputError(
+            "devices are given, but the records are in parts of several processes, "
+            "which are on all their devices. Leave devices out."
+        )
+    chosen: Any = jax.local_devices() if devices is None else devices
+    if is_shared:
+        chosen = sorted(jax.devices(), key=lambda one: (one.process_index, one.id))
     are_devices = isinstance(chosen, Sequence) and all(
         isinstance(device, jax.Device) for device in chosen
     )

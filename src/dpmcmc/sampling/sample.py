@@ -32,6 +32,7 @@ from dpmcmc.sampling.plan import Method, Plan, Request
 from dpmcmc.sampling.problem import Precision, Problem, make_problem
 from dpmcmc.sampling.stages import Context
 from dpmcmc.sampling.sufficient_statistics import SufficientStatistics
+from dpmcmc.sampling.together import agree_on, require_shared
 
 __all__ = ["plan_run", "sample", "sample_not_private"]
 
@@ -112,8 +113,8 @@ def sample(
         Precision of θ and of the log-likelihood. Unless given, float64 if JAX is set
         to it, else float32. Decisions are made in int64 and float64 either way.
     devices
-        Where the records are spread; all local devices unless given. A test on a batch
-        runs on the first of them.
+        Where the records are spread; all local devices unless given, or those of all
+        processes if the records are in parts. A test on a batch runs on the first.
     checkpoint
         What is asked before records are read, and keeps what is released, such as a
         ledger with a run folder (`dpmcmc.workflow`). In memory unless given.
@@ -145,6 +146,7 @@ def sample(
     problem = make_problem(
         model, records, start=start, precision=precision, devices=devices
     )
+    require_shared(problem, checkpoint)
     plan = plan_run(
         problem,
         method,
@@ -156,7 +158,7 @@ def sample(
         chains=chains,
         warmup=warmup,
     )
-    context = Context(problem, None, progress)
+    context = agree_on(plan, Context(problem, None, progress))
     return run(plan, context, MemoryCheckpoint() if checkpoint is None else checkpoint)
 
 
@@ -214,7 +216,8 @@ def sample_not_private(
         warmup=warmup,
         not_private_because=tuple(reasons),
     )
-    return run(plan, Context(problem, seed, progress), MemoryCheckpoint())
+    context = agree_on(plan, Context(problem, seed, progress))
+    return run(plan, context, MemoryCheckpoint())
 
 
 def plan_run(

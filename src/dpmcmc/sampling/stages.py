@@ -8,8 +8,9 @@ it is released. What it does next may depend on what was released before, and on
 else of the records.
 """
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -66,15 +67,25 @@ class Context:
         Makes tapes repeatable, so that the result is not private; None otherwise.
     progress
         Whether bars are shown.
+    drawn
+        A random number, the same on all processes of the run.
     """
 
     problem: Problem
     seed: int | None = None
     progress: bool = True
+    drawn: int = field(default_factory=lambda: int.from_bytes(os.urandom(8)))
+
+    @property
+    def public_seed(self) -> int:
+        """The seed of what is random and reads no record, such as noise-aware draws."""
+        return self.drawn if self.seed is None else self.seed
 
     def tape(self, use: str = "") -> Tape:
         """A tape for one release: fresh, or by the seed and what it is used for."""
-        return Tape.fresh() if self.seed is None else Tape.seeded(self.seed, use)
+        if self.seed is not None:
+            return Tape.seeded(self.seed, use)
+        return Tape.fresh(everywhere=self.problem.is_shared)
 
     def label(self, text: str) -> str:
         """The name of a bar."""

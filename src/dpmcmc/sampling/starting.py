@@ -2,11 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where chains start, from public numbers: at one point, or at draws from the prior."""
 
-import os
 from typing import Any
 
 import jax
-import numpy as np
 
 from dpmcmc.model.tracing import is_double
 from dpmcmc.sampling.chain import repeated
@@ -15,17 +13,16 @@ from dpmcmc.sampling.problem import Problem
 __all__ = ["starting_points"]
 
 
-def starting_points(problem: Problem, chains: int, seed: int | None) -> Any:
+def starting_points(problem: Problem, chains: int, seed: int) -> Any:
     """A point for each chain, with a leading axis of chains.
 
-    Draws from the prior use public randomness: the seed, or the operating system's.
+    Draws from the prior use public randomness, by a seed.
     """
     points = repeated(problem.initial, chains)
     draw = problem.model.draw_prior
     if not problem.from_prior or draw is None:
         return points
-    number = int(np.frombuffer(os.urandom(4), np.uint32)[0]) if seed is None else seed
-    keys = jax.random.split(jax.random.key(number), chains)
+    keys = jax.random.split(jax.random.key(seed % 2**32), chains)
     with jax.enable_x64(is_double(problem.dtype)):
         drawn = jax.vmap(draw)(keys)
         return jax.tree.map(lambda new, old: new.astype(old.dtype), drawn, points)

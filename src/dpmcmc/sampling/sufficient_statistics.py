@@ -120,7 +120,7 @@ class SufficientStatistics:
                 problem,
                 records=PUBLIC,
                 dtype="float64",
-                devices=problem.devices[:1],
+                devices=(problem.own_device,),
             )
             points = repeated(found.wide_mean, lengths.chains)
             used = replace(READS_NOTHING, influence=found.alone)
@@ -130,7 +130,7 @@ class SufficientStatistics:
 
         def collect(context: Context, so_far: SoFar, statement: Statement) -> Posterior:
             found = _found(problem, stage, so_far, tempering)
-            generator = np.random.default_rng(context.seed)
+            generator = np.random.default_rng(context.public_seed)
             is_aware = is_exact and found.is_aware
             return collect_draws(
                 problem,

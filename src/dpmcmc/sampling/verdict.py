@@ -105,7 +105,8 @@ def _on_cut(fitted: Fitted) -> str:
         return ""
     return (
         f" Clipping may have moved means by up to {fitted.cut_sd:.1f} posterior sd, "
-        "as a few records have gradients far beyond the others; intervals allow for it."
+        "as a few records have gradients far beyond the others; intervals allow for "
+        "it, but not for records so few that no histogram shows them."
     )
 
 

@@ -8,6 +8,7 @@ from dpmcmc.workflow.checkpoints import (
     LedgerCheckpoint,
     Question,
 )
+from dpmcmc.workflow.following import follow
 from dpmcmc.workflow.interrupted import how_it_stands, interrupted
 from dpmcmc.workflow.job import Job
 from dpmcmc.workflow.running import (
@@ -18,6 +19,7 @@ from dpmcmc.workflow.running import (
     run,
     write_filing,
 )
+from dpmcmc.workflow.shared_checkpoint import SharedCheckpoint
 from dpmcmc.workflow.signing import Checked, sign, verify
 from dpmcmc.workflow.study import Study, load_study, study_of
 
@@ -29,8 +31,10 @@ __all__ = [
     "LedgerCheckpoint",
     "Outcome",
     "Question",
+    "SharedCheckpoint",
     "Study",
     "budget_of",
+    "follow",
     "how_it_stands",
     "interrupted",
     "load_study",

@@ -9,19 +9,20 @@ job that was interrupted can go on from its folder alone.
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import MISSING, asdict, dataclass, field, fields, replace
+from dataclasses import MISSING, asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from dpmcmc.errors import InputError
-from dpmcmc.files import FileError, RunFolder
+from dpmcmc.files import FileError, RunFolder, read_schema
 from dpmcmc.ledger import Ledger
 from dpmcmc.ledger.texts import analyst_or_user
+from dpmcmc.model.schema import as_schema
 from dpmcmc.proposals import Adaptive, RandomWalk
 from dpmcmc.sampling.plan import Method
 from dpmcmc.sampling.sample import METHODS
 
-__all__ = ["Job", "facts_of", "job_of", "open_ledger", "settled"]
+__all__ = ["Job", "facts_of", "job_of", "job_of_facts", "open_ledger", "settled"]
 
 _METHODS: dict[str, Any] = {
     re.sub(r"(?<=.)(?=[A-Z])", "-", kind.__name__).lower(): kind for kind in METHODS
@@ -53,13 +54,12 @@ class Job:
         The data file; none for a rehearsal of a number of records.
     epsilon, delta, rho, mu
         The budget of the run, as in `sample`.
-    columns, levels, integers, bounds
-        The columns to read; the values that columns of text may have; the columns of
-        integers; public bounds to which columns are clamped. They add to what a
-        study says.
+    columns, schema
+        The columns to read; and what is known of them, as a file or as the plain values
+        of one (`dpmcmc.read_schema`). They add to what a study says.
     unit, most
         The column of ids of units that are protected with all their records, and how
-        many records of a unit count; as in `Records`.
+        many records of a unit count; as in `Records`, and in place of the schema's.
     method
         ``control-variates``, ``sufficient-statistics``, ``barker``,
         ``gaussian-barker`` or ``minibatch-barker``; the default of `sample` unless
@@ -68,6 +68,9 @@ class Job:
         Settings of the method. ``scale`` is that of an adaptive random walk.
     steps, chains, warmup, start, precision
         As in `sample`; ``start`` is ``prior`` or nothing.
+    in_parts
+        Whether the data, which is Parquet, is read in parts by all processes that run
+        together; as in `Records`.
     ledger, dataset, analyst, purpose, only
         The ledger that is charged, if there is one, and in whose name; as in
         `Ledger.reserve`. A ledger with one data set needs no ``dataset``; the analyst
@@ -82,9 +85,7 @@ class Job:
     mu: float | None = None
     family: str | None = None
     columns: tuple[str, ...] | None = None
-    levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    integers: tuple[str, ...] = ()
-    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    schema: str | Mapping[str, Any] | None = None
     unit: str | None = None
     most: int | None = None
     method: str | None = None
@@ -97,6 +98,7 @@ class Job:
     warmup: int | None = None
     start: str | None = None
     precision: str | None = None
+    in_parts: bool = False
     ledger: str | None = None
     dataset: str = ""
     analyst: str = ""
@@ -149,14 +151,20 @@ class Job:
 
 
 def settled(job: Job) -> Job:
-    """The same job, in any working folder: with whole paths and an analyst."""
+    """The same job, in any working folder: whole paths, an analyst, and its schema."""
     analyst, ledger = job.analyst, job.ledger
     if ledger is not None:
         analyst = analyst or analyst_or_user(None)
         ledger = ledger if "://" in ledger else _whole(ledger)
-    data = None if job.data is None else _whole(job.data)
+    data = job.data if job.data is None or "://" in job.data else _whole(job.data)
     model = job.model if job.is_formula else _whole(job.model)
-    return replace(job, model=model, data=data, ledger=ledger, analyst=analyst)
+    schema = job.schema
+    if schema is not None:
+        read = read_schema(schema) if isinstance(schema, str) else as_schema(schema)
+        schema = read.to_dict()
+    return replace(
+        job, model=model, data=data, schema=schema, ledger=ledger, analyst=analyst
+    )
 
 
 def facts_of(job: Job) -> dict[str, Any]:
@@ -185,15 +193,13 @@ def job_of(folder: RunFolder, **elsewhere: str | None) -> Job:
             f"{folder.path} was begun without a ledger, and goes on without one. Leave "
             "the ledger out, or begin another run."
         )
-    tuples = {
-        "columns": None if kept["columns"] is None else tuple(kept["columns"]),
-        "integers": tuple(kept["integers"]),
-        **{
-            name: {column: tuple(values) for column, values in kept[name].items()}
-            for name in ("levels", "bounds")
-        },
-    }
-    return Job(**{**kept, **tuples, **now})
+    return job_of_facts({**kept, **now})
+
+
+def job_of_facts(facts: Mapping[str, Any]) -> Job:
+    """The job that `facts_of` wrote, as JSON has it."""
+    columns = None if facts["columns"] is None else tuple(facts["columns"])
+    return Job(**{**facts, "columns": columns})
 
 
 @contextmanager

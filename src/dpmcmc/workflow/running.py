@@ -8,14 +8,17 @@ from datetime import date
 from pathlib import Path
 from typing import NamedTuple, cast
 
+import yaml
+
 from dpmcmc.errors import InputError, NotUsableError, StoppedError
 from dpmcmc.files import FileError, RunFolder
 from dpmcmc.files.writing import write_safely
 from dpmcmc.ledger import Ledger, Overview
+from dpmcmc.model.schema import as_schema
 from dpmcmc.posterior import Posterior, Statement
-from dpmcmc.report import Budget, BudgetEntry, filing, to_yaml, write_report
-from dpmcmc.sampling.sample import sample
+from dpmcmc.report import Budget, BudgetEntry, filing, write_report
 from dpmcmc.workflow.checkpoints import Ask, checkpoint_for
+from dpmcmc.workflow.following import announced, drawn
 from dpmcmc.workflow.interrupted import interrupted
 from dpmcmc.workflow.job import Job, facts_of, job_of, open_ledger, settled
 from dpmcmc.workflow.study import Study, study_of
@@ -62,12 +65,17 @@ def run(job: Job, out: str | Path, *, ask: Ask, progress: bool = True) -> Outcom
         in the folder, from which `resume` goes on.
     """
     is_new = not Path(out).exists()
-    with open_ledger(settled(job)) as (whole, ledger):
+    with announced() as others, open_ledger(settled(job)) as (whole, ledger):
         study, digest = study_of(whole)
-        begun = date.today().isoformat()
-        facts = {"job": facts_of(whole), "model": digest, "begun": begun}
+        facts = {
+            "job": facts_of(whole),
+            "model": digest,
+            "begun": date.today().isoformat(),
+            "schema": study.declared.to_dict(),
+        }
         with RunFolder.create(out, facts) as folder:
             try:
+                others.make(whole, digest)
                 return _go(whole, study, folder, ledger, ask, progress)
             except BaseException:
                 if "reserved" not in folder.facts:  # nothing was spent
@@ -106,7 +114,7 @@ def resume(
     InputError, NotUsableError, StoppedError
         As in `run`.
     """
-    with RunFolder.open(out, write=True) as folder:
+    with announced() as others, RunFolder.open(out, write=True) as folder:
         moved = {"model": model, "data": data, "ledger": ledger, "analyst": analyst}
         job = settled(job_of(folder, **moved))
         study, digest = study_of(job)
@@ -116,6 +124,7 @@ def resume(
                 "old file back, or begin another run."
             )
         with open_ledger(job) as (job, opened):
+            others.make(job, digest)
             return _go(job, study, folder, opened, ask, progress)
 
 
@@ -159,7 +168,7 @@ def write_filing(out: str | Path, place: str | Path, *, title: str = "") -> Path
         name=title or job.dataset,
         intended_use=job.purpose,
     )
-    text = to_yaml(values)
+    text = yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
     if path.suffix == ".json":
         text = json.dumps(values, indent=2, ensure_ascii=False) + "\n"
     write_safely(path, text.encode())
@@ -174,21 +183,9 @@ def _go(
     ask: Ask,
     progress: bool,
 ) -> Outcome:
-    if job.data is None:
-        raise InputError("the job names no data file. Give one.")
     checkpoint = checkpoint_for(job, folder, ledger, ask)
     try:
-        posterior = sample(
-            study.prepared_model(),
-            study.records(job.data),
-            epsilon=job.epsilon,
-            delta=job.delta,
-            rho=job.rho,
-            mu=job.mu,
-            checkpoint=checkpoint,
-            progress=progress,
-            **job.settings(),
-        )
+        posterior = drawn(job, study, checkpoint, progress)
         folder.save_posterior(posterior)
     except NotUsableError as stopped:
         folder.save_statement(cast(Statement, stopped.statement))
@@ -229,6 +226,7 @@ def _report(
         folder.path / "report.html",
         title=title or job.purpose,
         asked={name: text for name, text in asked.items() if text},
+        schema=as_schema(folder.facts.get("schema")),
         budget=None
         if standing is None
         else budget_of(standing, folder.facts.get("run", "")),

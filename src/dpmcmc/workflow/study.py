@@ -10,7 +10,7 @@ import hashlib
 import inspect
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
@@ -21,9 +21,9 @@ import numpy as np
 from dpmcmc.errors import InputError, require_count
 from dpmcmc.files import DataFile, FileError
 from dpmcmc.files.problems import not_readable
-from dpmcmc.model import Model, Preparation
-from dpmcmc.model.preparation import Clamp
-from dpmcmc.models.formulas import columns_of, formula
+from dpmcmc.model import Model, Preparation, Schema
+from dpmcmc.model.schema import as_schema
+from dpmcmc.models.formulas import columns_of, formula_of_schema
 from dpmcmc.private import Records
 from dpmcmc.rehearsal.simulate import Covariates
 from dpmcmc.workflow.job import Job
@@ -44,49 +44,37 @@ class Study:
         A `Model` whose records have named columns; or a NumPyro model that takes
         columns by name, in `dpmcmc.NumPyro` where its plate must be named.
     columns
-        The columns that are read; unless given, all of a Parquet or Arrow file, or
-        those that a NumPyro model takes: its arguments without a default, or with None
-        for one. The columns of a text file must be named.
-    levels
-        For columns of text, the values that each may have.
-    integers
-        The columns that hold integers, such as codes of groups, if the file does not
-        say so.
+        The columns that are read; unless given, those that a NumPyro model takes (its
+        arguments without a default, or with None for one), that the schema declares,
+        or all of a Parquet or Arrow file. Those of a text file must be named or
+        declared.
+    schema
+        What is known of the columns and of units: a `dpmcmc.Schema`.
     preparation
         What is done to each record before the model reads it, by public bounds.
-    unit, most
-        The column of ids, and how many records of a unit count, if units of records
-        are protected, such as persons; as in `Records`. The column is not read as one
-        of the record's.
     covariates
         Where covariates of simulated records come from, as in `rehearse`.
     """
 
     model: "Model | NumPyro | Callable[..., Any]"
     columns: Sequence[str] | None = None
-    levels: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    integers: Sequence[str] = ()
+    schema: Schema = field(default_factory=Schema)
     preparation: Preparation | None = None
-    unit: str | None = None
-    most: int | None = None
     covariates: Covariates = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "schema", as_schema(self.schema))
 
     def open(self, path: str | Path) -> DataFile:
         """Open the columns of a data file; no value is read."""
-        return DataFile(
-            path,
-            self.names(),
-            levels=self.levels,
-            integers=self.integers,
-            without=() if self.unit is None else (self.unit,),
-        )
+        return DataFile(path, self.names(), schema=self.schema)
 
-    def records(self, path: str | Path) -> Records:
+    def records(self, path: str | Path, in_parts: bool = False) -> Records:
         """Seal the records of a data file; ids of units are read, to be counted."""
-        return Records(self.open(path), unit=self.unit, most=self.most)
+        return Records(self.open(path), in_parts=in_parts)
 
     def names(self) -> tuple[str, ...] | None:
-        """The columns that are read; None for all of the table."""
+        """The columns that are read; None for those of the schema or the table."""
         if self.columns is not None:
             return tuple(self.columns)
         if isinstance(self.model, Model):
@@ -101,12 +89,17 @@ class Study:
             and (one.default is one.empty or one.default is None)
         )
 
-    def prepared_model(self) -> Any:
-        """The model with the preparation before its own, and texts for its levels.
+    @property
+    def declared(self) -> Schema:
+        """What is known of the columns that are read."""
+        names = self.names()
+        return self.schema if names is None else self.schema.of(names)
 
-        A level that the model calls ``region=0`` is called ``region=north``, unless
-        the preparation changes the column: its codes are then no longer those of the
-        table.
+    def prepared_model(self) -> Any:
+        """The model with the preparation before its own.
+
+        A level of a column that the preparation changes is called ``region[0]`` instead
+        of ``region=0``: its codes are no longer those of the table.
         """
         model: Any = self.model
         if not isinstance(model, Model) and not hasattr(model, "for_records"):
@@ -114,22 +107,20 @@ class Study:
 
             model = NumPyro(model)
         before, own = self.preparation, model.preparation
-        if before is not None:
-            own = before if own is None else before.then(own)
-        if getattr(model, "declared", None) is not None:  # it knows its levels
-            return replace(model, preparation=own)
-        changed = frozenset() if before is None else before.made
+        if before is None:
+            return model
+        whole = before if own is None else before.then(own)
         texts = {
-            f"{column}={code}": f"{column}={text}"
-            for column, values in self.levels.items()
-            if column not in changed
-            for code, text in enumerate(values)
+            f"{name}={code}": f"{name}[{code}]"
+            for name, one in self.schema.columns.items()
+            if name in before.made
+            for code in range(len(one.levels or ()))
         }
         coords = {
             dim: [texts.get(name, name) for name in names]
             for dim, names in model.coords.items()
         }
-        return replace(model, preparation=own, coords=coords)
+        return replace(model, preparation=whole, coords=coords)
 
     def stand_in(self, data: str | Path | None, records: int | None) -> Any:
         """What has the shape of the records: zeros, for a rehearsal.
@@ -147,24 +138,27 @@ class Study:
             A column of zeros by name; or the number of records alone, which is enough
             for a `Model` whose columns are not named.
         """
-        if self.unit is not None:
+        if self.schema.unit is not None:
             raise InputError(
-                f"the study protects units by {self.unit!r}, but a rehearsal simulates "
-                "single records. Rehearse without a unit, which shows a weaker promise "
-                "at a smaller cost."
+                f"the study protects units by {self.schema.unit!r}, but a rehearsal "
+                "simulates single records. Rehearse without a unit, which shows a "
+                "weaker promise at a smaller cost."
             )
-        if data is None and records is None:
+        if data is None and records is None and self.schema.size is None:
             raise InputError(
                 "neither data nor a number of records was given. Give one of them; "
                 "nothing is read of data but its schema."
             )
-        file, names = None if data is None else self.open(data), self.names()
-        count = len(file) if file is not None and records is None else records
+        file = None if data is None else self.open(data)
+        names = self.names() or tuple(self.schema.columns)
+        known = self.schema.size if records is None else records
+        count = len(file) if file is not None and known is None else known
         count = require_count("records", count, "Give the number of records.")
-        if file is None and names is None:
+        if file is None and not names:
             return count
-        kinds = dict.fromkeys(names or (), np.dtype(np.float64))
-        kinds = kinds if file is None else file.schema
+        declared = {name: one.dtype for name, one in self.schema.columns.items()}
+        kinds = {name: declared.get(name, np.dtype(np.float64)) for name in names}
+        kinds = kinds if file is None else file.dtypes
         return {name: np.zeros(count, kind) for name, kind in kinds.items()}
 
 
@@ -227,49 +221,25 @@ def study_of(job: Job) -> tuple[Study, str]:
             "family out, or write a formula such as 'ill ~ age + income'."
         )
     study, digest = load_study(job.model)
-    preparation = study.preparation
-    if job.bounds:
-        clamped = Preparation({name: Clamp(*ends) for name, ends in job.bounds.items()})
-        preparation = clamped if preparation is None else clamped.then(preparation)
+    schema = study.schema.joined(as_schema(job.schema))
     study = replace(
         study,
         columns=study.columns if job.columns is None else job.columns,
-        levels={**study.levels, **job.levels},
-        integers=tuple(dict.fromkeys((*study.integers, *job.integers))),
-        unit=study.unit if job.unit is None else job.unit,
-        most=study.most if job.most is None else job.most,
-        preparation=preparation,
+        schema=schema.joined(Schema(unit=job.unit, most=job.most)),
     )
     return study, digest
 
 
 def _study_of_formula(job: Job) -> tuple[Study, str]:
-    """The study of a formula with the bounds and levels that the job declares.
-
-    Levels that are all whole numbers are numbers.
-    """
+    """The study of a formula, with the bounds and levels of the job's schema."""
     if job.columns is not None:
         raise InputError("a formula names its columns. Leave the columns out.")
-    family = job.family or "gaussian"
-    levels = {name: _as_numbers(values) for name, values in job.levels.items()}
-    model = formula(job.model, family=family, bounds=job.bounds, levels=levels)
+    schema = as_schema(job.schema).joined(Schema(unit=job.unit, most=job.most))
+    model = formula_of_schema(job.model, job.family or "gaussian", schema)
     assert model.declared is not None
-    columns = columns_of(model.declared)
-    texts = {
-        name: tuple(map(str, values))
-        for name, values in levels.items()
-        if name in columns and isinstance(values[0], str)
-    }
-    study = Study(model, columns, texts, unit=job.unit, most=job.most)
     declared = json.dumps(model.declared, sort_keys=True)
-    return study, hashlib.sha256(declared.encode()).hexdigest()
-
-
-def _as_numbers(values: Sequence[str]) -> Sequence[str | int]:
-    try:
-        return [int(value) for value in values]
-    except ValueError:
-        return values
+    digest = hashlib.sha256(declared.encode()).hexdigest()
+    return Study(model, columns_of(model.declared), schema), digest
 
 
 def _module(path: Path, source: bytes) -> ModuleType:

@@ -123,7 +123,7 @@ def test_what_a_coded_table_reads_depends_on_each_record_alone() -> None:
     texts = ["south", None, "west", "moon", 3]
     table = pd.DataFrame({"region": texts, "income": [1.0, 2, 3, 4, np.nan]})
     coded = coded_table(model.declared, table)
-    assert {name: one.kind for name, one in coded.schema.items()} == {
+    assert {name: one.kind for name, one in coded.dtypes.items()} == {
         "income": "f",
         "region": "i",
     }

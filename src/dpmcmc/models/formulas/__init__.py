@@ -8,6 +8,7 @@ from dpmcmc.models.formulas.formula import (
     coded_table,
     columns_of,
     formula,
+    formula_of_schema,
     regression_of,
 )
 
@@ -17,6 +18,7 @@ __all__ = [
     "columns_of",
     "declared_rows",
     "formula",
+    "formula_of_schema",
     "regression_of",
     "series_of",
 ]

@@ -14,6 +14,7 @@ import narwhals as nw
 import numpy as np
 
 from dpmcmc.errors import InputError
+from dpmcmc.model.schema import Schema
 from dpmcmc.models.formulas.bounds_and_levels import Levels
 
 __all__ = ["CodedTable", "series_of"]
@@ -33,8 +34,10 @@ class CodedTable:
 
     Attributes
     ----------
-    schema
+    dtypes
         The dtype of each column, by name: it follows from what is declared alone.
+    schema
+        An empty one: all that is declared is in the formula.
 
     Raises
     ------
@@ -45,6 +48,7 @@ class CodedTable:
     def __init__(
         self, table: Any, columns: Sequence[str], levels: Mapping[str, Levels]
     ) -> None:
+        self.schema = Schema()
         self._columns = series_of(table)
         self._levels = {
             name: one for name, one in levels.items() if one.is_text and name in columns
@@ -63,7 +67,7 @@ class CodedTable:
                     "type. Declare its levels, or a dtype that holds missing values, "
                     f"as in frame.astype({{{name!r}: 'boolean'}})."
                 )
-        self.schema = {
+        self.dtypes = {
             name: np.dtype(np.int32 if name in self._levels else np.float64)
             for name in columns
         }
@@ -81,7 +85,7 @@ class CodedTable:
         """
         present = np.ones(len(self), bool)
         values = {}
-        for name, dtype in self.schema.items():
+        for name, dtype in self.dtypes.items():
             column = self._columns[name]
             if name in self._levels:
                 levels = self._levels[name]

@@ -9,6 +9,7 @@ from dpmcmc.errors import InputError, require_positive
 from dpmcmc.model.model import Model
 from dpmcmc.model.preparation import Clamp, OneHot, Preparation, Step
 from dpmcmc.model.responses import Moments
+from dpmcmc.model.schema import Schema
 from dpmcmc.models.formulas.bounds_and_levels import Declared
 from dpmcmc.models.formulas.coding import CodedTable
 from dpmcmc.models.formulas.families import FAMILIES, Family
@@ -16,7 +17,14 @@ from dpmcmc.models.formulas.linear_model import Regression
 from dpmcmc.models.formulas.terms import Call, Parsed, columns_in
 from dpmcmc.models.settings import Range
 
-__all__ = ["coded_table", "columns_of", "formula", "regression_of", "steps_of"]
+__all__ = [
+    "coded_table",
+    "columns_of",
+    "formula",
+    "formula_of_schema",
+    "regression_of",
+    "steps_of",
+]
 
 _OTHER_NAMES = {
     "normal": "gaussian",
@@ -139,6 +147,29 @@ def formula(
     )
 
 
+def formula_of_schema(text: str, family: str, schema: Schema) -> Model:
+    """A formula with the bounds, levels and units of measurement of a schema.
+
+    Integers with bounds that the formula takes as levels have all integers between.
+    """
+    of_levels = _of_levels(Parsed.of(text))
+    bounds: dict[str, Range] = {}
+    levels: dict[str, Sequence[Any]] = {}
+    for name, one in schema.columns.items():
+        if one.levels is not None:
+            levels[name] = one.levels
+        elif one.type == "boolean":
+            bounds[name] = (0.0, 1.0)
+        elif one.bounds is not None and name in of_levels:
+            levels[name] = range(int(one.bounds[0]), int(one.bounds[1]) + 1)
+        elif one.bounds is not None:
+            bounds[name] = one.bounds
+    units = {
+        name: one.measured_in for name, one in schema.columns.items() if one.measured_in
+    }
+    return formula(text, family=family, bounds=bounds, levels=levels, units=units)
+
+
 def regression_of(declared: Mapping[str, Any]) -> Regression:
     """What a declaration of `formula` stands for, as `Model.declared` keeps it."""
     known = Declared.of(declared["bounds"], declared["levels"])
@@ -190,17 +221,23 @@ def coded_table(declared: Mapping[str, Any], table: Any) -> CodedTable:
 
 def _require_declared(parsed: Parsed, declared: Declared) -> None:
     """Name all columns on the right of which nothing is declared, at once."""
-    of_levels = {name for one in parsed.groups for name in one.factors}
-    for term in parsed.terms:
-        for part in term:
-            if isinstance(part, Call) and part.function == "C":
-                of_levels |= set(columns_in(part))
+    of_levels = _of_levels(parsed)
     known = {*declared.bounds, *declared.levels}
     unknown = [name for name in _covariates(parsed) if name not in known]
     declared.require(
         [name for name in unknown if name not in of_levels],
         [name for name in unknown if name in of_levels],
     )
+
+
+def _of_levels(parsed: Parsed) -> set[str]:
+    """The columns that a formula takes as levels: groups, and those in C."""
+    found = {name for one in parsed.groups for name in one.factors}
+    for term in parsed.terms:
+        for part in term:
+            if isinstance(part, Call) and part.function == "C":
+                found |= set(columns_in(part))
+    return found
 
 
 def _covariates(parsed: Parsed) -> list[str]:
