@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from dpmcmc.errors import InputError, NotUsableError, StoppedError
     from dpmcmc.files import read_schema
     from dpmcmc.model import Model, Preparation, PythonFunction, Schema, Statistics
-    from dpmcmc.posterior import Posterior, Statement
+    from dpmcmc.models.formulas import formula
+    from dpmcmc.posterior import Posterior, Statement, combine, compare
     from dpmcmc.private import Records
     from dpmcmc.proposals import Adaptive, BoundedWalk, RandomWalk
     from dpmcmc.rehearsal.planning import plan
@@ -48,6 +49,9 @@ _HOMES = {
     "Statistics": "dpmcmc.model",
     "StoppedError": "dpmcmc.errors",
     "SufficientStatistics": "dpmcmc.sampling.sufficient_statistics",
+    "combine": "dpmcmc.posterior",
+    "compare": "dpmcmc.posterior",
+    "formula": "dpmcmc.models.formulas",
     "plan": "dpmcmc.rehearsal.planning",
     "plot_posterior": "dpmcmc.report.pictures",
     "read_schema": "dpmcmc.files",
@@ -87,6 +91,9 @@ __all__ = [
     "StoppedError",
     "SufficientStatistics",
     "__version__",
+    "combine",
+    "compare",
+    "formula",
     "plan",
     "plot_posterior",
     "read_schema",

@@ -21,6 +21,9 @@ COMMANDS = [
     "rehearse",
     "sample",
     "report",
+    "draws",
+    "predict",
+    "synthesize",
     "ledger",
     "completion",
 ]

@@ -210,7 +210,7 @@ def wrong(dpmcmc: Command, folder: Path, words: str) -> str:
         ("--data-set people", "--data-set folk", "'people'"),
         ("--delta 1e-6", "", "--delta"),
         ("--data people.csv", "", "--data"),
-        ("model.py:model", "", "FILE:NAME"),
+        ("model.py:model", "", "MODEL"),
         ("--delta 1e-6", "--delta 7", "7.0"),
         ("--clip 0.01", "--columns y", "'y'"),
         ("--clip 0.01", "--schema absent.yaml", "absent.yaml"),

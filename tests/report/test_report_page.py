@@ -21,7 +21,7 @@ from dpmcmc.errors import InputError
 from dpmcmc.posterior import Posterior
 from dpmcmc.posterior.statement import StageSummary, Verdict
 from dpmcmc.report import Budget, BudgetEntry, write_report
-from dpmcmc.report.page import number
+from dpmcmc.report.numbers import number
 
 NASTY = "<script>alert('x')</script>\"&$\\frac{ ${title} $$"
 ANY = st.text(st.characters(exclude_categories=()), min_size=1, max_size=40)

@@ -9,6 +9,7 @@ import textwrap
 import warnings
 from collections.abc import Sequence
 
+from dpmcmc.cli.after_commands import add as add_after
 from dpmcmc.cli.audit_command import add as add_audit
 from dpmcmc.cli.common import Code
 from dpmcmc.cli.completion import add as add_completion
@@ -34,6 +35,7 @@ a first look, and a job from end to end:
   dpmcmc sample model.py:model --data people.parquet --epsilon 1 --delta 1e-6 \\
       --ledger study.db --data-set people --out run
   dpmcmc report run
+  dpmcmc predict run --rows new.csv --out predictions.csv
 
 Each command has --help with examples.
 
@@ -102,6 +104,7 @@ def parser() -> argparse.ArgumentParser:
         add_rehearse,
         add_sample,
         add_report,
+        add_after,
         add_sign,
         add_ledger,
         add_audit,

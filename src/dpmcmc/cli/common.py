@@ -11,7 +11,16 @@ from typing import Any
 
 from dpmcmc.errors import InputError
 
-__all__ = ["Code", "Commands", "DeclinedError", "add_command", "confirm", "show_json"]
+__all__ = [
+    "Code",
+    "Commands",
+    "DeclinedError",
+    "add_command",
+    "complete_files",
+    "complete_folders",
+    "confirm",
+    "show_json",
+]
 
 Commands = Any
 """Where commands are added: what ``ArgumentParser.add_subparsers`` returns."""
@@ -43,6 +52,18 @@ def add_command(
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     return parser
+
+
+def complete_files(argument: argparse.Action) -> None:
+    """Let the shell complete names of files; shtab reads this."""
+    names = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f"}
+    argument.complete = names  # type: ignore[attr-defined]
+
+
+def complete_folders(argument: argparse.Action) -> None:
+    """Let the shell complete names of folders."""
+    names = {"bash": "_shtab_compgen_dirs", "zsh": "_files -/", "tcsh": "d"}
+    argument.complete = names  # type: ignore[attr-defined]
 
 
 def confirm(question: str) -> None:

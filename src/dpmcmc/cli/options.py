@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from dpmcmc.cli.common import complete_files
 from dpmcmc.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,11 +32,23 @@ METHODS = (
 
 def add_job_options(parser: argparse.ArgumentParser, *, many_methods: bool) -> None:
     """Add the options that `Job` has a field for, but those of a ledger."""
+    model = parser.add_argument(
+        "model",
+        nargs="?",
+        metavar="MODEL",
+        help="a Python file and a name in it (model.py:model), or a formula "
+        "('ill ~ age + (1 | clinic)')",
+    )
+    complete_files(model)
     parser.add_argument(
-        "model", nargs="?", metavar="FILE:NAME", help="a Python file and a name in it"
+        "--family",
+        metavar="FAMILY",
+        help="of a formula: gaussian, bernoulli, poisson, …; default: gaussian",
     )
     table = parser.add_argument_group("table")
-    table.add_argument("--data", metavar="FILE", help=".parquet, .csv, .arrow, …")
+    complete_files(
+        table.add_argument("--data", metavar="FILE", help=".parquet, .csv, .arrow, …")
+    )
     table.add_argument(
         "--columns",
         type=_list,
@@ -111,7 +124,7 @@ def given_options(chosen: argparse.Namespace) -> dict[str, Any]:
 def option(name: str) -> str:
     """What a field of `Job` is called at the command line."""
     names = {
-        "model": "FILE:NAME",
+        "model": "MODEL",
         "dataset": "--data-set",
         "in_parts": "--distributed",
     }

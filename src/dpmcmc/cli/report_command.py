@@ -4,7 +4,7 @@
 
 import argparse
 
-from dpmcmc.cli.common import Code, Commands, add_command
+from dpmcmc.cli.common import Code, Commands, add_command, complete_folders
 
 __all__ = ["add"]
 
@@ -27,7 +27,9 @@ def add(commands: Commands) -> None:
         "and the ledger if the run has one; never a record.",
         examples=_EXAMPLES,
     )
-    report.add_argument("folder", metavar="DIR", help="the folder of the run")
+    complete_folders(
+        report.add_argument("folder", metavar="DIR", help="the folder of the run")
+    )
     report.add_argument("--title", default="", help="the title of the page")
     report.add_argument(
         "--ledger", metavar="FILE|URL", help="where the ledger is now, if it moved"

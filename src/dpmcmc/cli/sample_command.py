@@ -4,6 +4,7 @@
 
 import argparse
 import json
+import math
 import signal
 import sys
 from collections.abc import Iterator
@@ -12,7 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpmcmc.aligned import aligned, filled
-from dpmcmc.cli.common import Code, Commands, add_command, confirm, show_json
+from dpmcmc.cli.common import (
+    Code,
+    Commands,
+    add_command,
+    complete_files,
+    complete_folders,
+    confirm,
+    show_json,
+)
 from dpmcmc.cli.options import (
     add_job_options,
     given_options,
@@ -22,13 +31,19 @@ from dpmcmc.cli.options import (
 from dpmcmc.errors import InputError, NotUsableError, StoppedError
 
 if TYPE_CHECKING:
+    from dpmcmc.posterior import Posterior
     from dpmcmc.workflow import Outcome, Question
 
 __all__ = ["add"]
 
 _EXAMPLES = """\
 examples:
-  With the default method, charged to a ledger:
+  A formula, with what is declared of its columns:
+    dpmcmc sample "ill ~ age + log(income) + C(region) + (1 | clinic)" \\
+        --family bernoulli --data people.csv --schema schema.yaml \\
+        --epsilon 1 --delta 1e-6 --out run
+
+  A model in a Python file, charged to a ledger:
     dpmcmc sample model.py:model --data people.parquet --epsilon 1 --delta 1e-6 \\
         --ledger study.db --data-set people --out run
 
@@ -71,7 +86,9 @@ def add(commands: Commands) -> None:
     )
     add_job_options(sample, many_methods=False)
     ledger = sample.add_argument_group("ledger")
-    ledger.add_argument("--ledger", metavar="FILE|URL", help="the ledger to charge")
+    complete_files(
+        ledger.add_argument("--ledger", metavar="FILE|URL", help="the ledger to charge")
+    )
     ledger.add_argument(
         "--data-set",
         dest="dataset",
@@ -86,7 +103,11 @@ def add(commands: Commands) -> None:
         default=None,
         help="spend the whole budget: no other run on this data set, ever",
     )
-    sample.add_argument("--out", required=True, metavar="DIR", help="folder to write")
+    complete_folders(
+        sample.add_argument(
+            "--out", required=True, metavar="DIR", help="folder to write"
+        )
+    )
     sample.add_argument(
         "--resume", action="store_true", help="go on with the run in --out"
     )
@@ -252,6 +273,7 @@ def _tell(outcome: "Outcome", as_json: bool) -> None:
                 "report": str(outcome.report),
                 "statement": json.loads(posterior.statement.to_json()),
                 "titles": posterior.titles,
+                "posterior": _numbers(posterior),
                 "ledger": None if standing is None else standing.to_dict(),
             }
         )
@@ -260,6 +282,17 @@ def _tell(outcome: "Outcome", as_json: bool) -> None:
     if standing is not None:
         print(f"{standing}\n")
     print(f"Draws, statement and report are in {outcome.folder}.")
+
+
+def _numbers(posterior: "Posterior") -> dict[str, dict[str, float | None]]:
+    """The summary of each coordinate; JSON has no NaN."""
+    return {
+        str(title): {
+            str(name): float(value) if math.isfinite(value) else None
+            for name, value in row.items()
+        }
+        for title, row in posterior.summary().iterrows()
+    }
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the user states: a log-likelihood of one record, a prior, a place to start."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
@@ -83,6 +83,9 @@ class Model:
         ``coords={"predictor": ["age", "income"]}`` and ``dims={"coefficients":
         ["predictor"]}``. Parameters are named as in `Posterior.draws`; names are
         public.
+    declared
+        How the model was declared, in plain values, if it was by `dpmcmc.formula`: a
+        posterior keeps it, so that predictions can be made from its file.
     """
 
     log_likelihood: Callable[[Theta, Record], Any]
@@ -98,6 +101,7 @@ class Model:
     per: Literal["record", "unit"] = "record"
     coords: Coords = field(default_factory=dict)
     dims: Dims = field(default_factory=dict)
+    declared: Mapping[str, Any] | None = None
     fixed_order: bool = field(default=False, repr=False)
     """Whether what is computed of a record has the same bits on any number of devices
     and processes (`fixed_order`): set for records that are in parts."""

@@ -5,6 +5,7 @@
 import hashlib
 import json
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
 __all__ = ["arviz", "from_netcdf", "to_arviz", "to_netcdf"]
 
 
-def to_arviz(posterior: Posterior) -> "InferenceData":
-    """As `Posterior.to_arviz`."""
+def to_arviz(
+    posterior: Posterior, predicted: Mapping[str, Mapping[str, np.ndarray]] = {}
+) -> "InferenceData":
+    """As `Posterior.to_arviz`; ``predicted`` are further groups."""
     statement = posterior.statement
     attributes = {
         "privacy": statement.label,
@@ -30,6 +33,7 @@ def to_arviz(posterior: Posterior) -> "InferenceData":
         "dpmcmc_settings": json.dumps(dict(posterior.settings)),
         "dpmcmc_parameters": json.dumps(list(posterior.draws)),
         "dpmcmc_names": json.dumps([posterior.coords, posterior.dims]),
+        "dpmcmc_declared": json.dumps(posterior.declared),
     }
     groups = {
         "posterior": dict(posterior.draws),
@@ -59,6 +63,9 @@ def to_arviz(posterior: Posterior) -> "InferenceData":
                 posterior_attrs=attributes,
             )
             data.add_groups({"chain": own.posterior})
+        for name, draws in predicted.items():
+            made = arviz().from_dict(posterior=dict(draws), posterior_attrs=attributes)
+            data.add_groups({name: made.posterior})
         return data
 
 
@@ -125,6 +132,7 @@ def _read(data: Any) -> Posterior:
         settings=json.loads(data.attrs["dpmcmc_settings"]),
         coords=coords,
         dims=dims,
+        declared=json.loads(data.attrs.get("dpmcmc_declared", "null")),
     )
 
 

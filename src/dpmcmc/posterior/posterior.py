@@ -3,10 +3,10 @@
 """The posterior: draws with their privacy statement."""
 
 import html
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from dpmcmc.posterior.summary import caution, shapes_of_draws, summarise, table
 if TYPE_CHECKING:
     import pandas
     from arviz import InferenceData
+
+    from dpmcmc.posterior.predictions import Predictions
+    from dpmcmc.posterior.synthetic_tables import Synthetic
 
 __all__ = ["Posterior"]
 
@@ -51,6 +54,9 @@ class Posterior:
         How the run was made, in words.
     coords, dims
         Names for the places of parameters, as in `Model` and ArviZ. They are public.
+    declared
+        How the model was declared, if it was by `dpmcmc.formula`; what predicts and
+        makes synthetic tables.
     """
 
     draws: Draws
@@ -62,6 +68,7 @@ class Posterior:
     settings: Mapping[str, str] = field(default_factory=dict)
     coords: Coords = field(default_factory=dict)
     dims: Dims = field(default_factory=dict)
+    declared: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         coords, dims = checked_coords(self.coords, self.dims)
@@ -86,15 +93,129 @@ class Posterior:
         """
         return summarise(self.draws, self.chain_draws, self.titles)
 
-    def to_arviz(self) -> "InferenceData":
+    def predict(self, rows: Any) -> "Predictions":
+        """Predict the mean of the response for rows, with intervals; it is free.
+
+        Parameters
+        ----------
+        rows
+            A table, or a dict of columns, with the covariates of the formula: public or
+            made up. Probabilities are predicted where the response has levels.
+        """
+        from dpmcmc.posterior.predictions import predict  # noqa: PLC0415 - slow
+
+        return predict(self, rows)
+
+    def predictive(
+        self, rows: Any, *, check: bool = False, seed: int | None = None
+    ) -> "Predictions":
+        """Draw responses for rows, one for each draw; it is free.
+
+        Parameters
+        ----------
+        rows
+            As in `predict`.
+        check
+            Whether rows have responses to be compared with: public or simulated ones.
+            To compare with the sensitive records would cost what no statement knows.
+        seed
+            Makes it repeatable.
+        """
+        from dpmcmc.posterior.predictions import predictive  # noqa: PLC0415 - slow
+
+        return predictive(self, rows, check=check, seed=seed)
+
+    def synthesize(
+        self,
+        n: int,
+        *,
+        covariates: Any = None,
+        tables: int = 1,
+        seed: int | None = None,
+    ) -> "Synthetic":
+        """Make synthetic tables, each from another draw of the parameters; it is free.
+
+        Parameters
+        ----------
+        n
+            How many rows a table has: about as many as there are records, for
+            `dpmcmc.combine`.
+        covariates
+            A public table, of which rows are drawn with replacement. Unless given, they
+            are even within declared bounds and over declared levels: real ones seldom
+            are.
+        tables
+            How many tables.
+        seed
+            Makes them repeatable.
+        """
+        from dpmcmc.posterior.synthetic_tables import synthesize  # noqa: PLC0415 - slow
+
+        return synthesize(self, n, covariates=covariates, tables=tables, seed=seed)
+
+    def transform(
+        self, *, dims: Dims | None = None, **functions: Callable[..., Any]
+    ) -> "Posterior":
+        """The posterior with functions of its parameters added; it is free.
+
+        Parameters
+        ----------
+        dims
+            Dimensions of what is added; unless given, those of the parameters of the
+            same shape, if they agree.
+        functions
+            By name, functions of a dict of draws of shape (chains, draws, …):
+            ``transform(odds_ratio=lambda draws: np.exp(draws["coefficients"]))``.
+        """
+        from dpmcmc.posterior.functions import transform  # noqa: PLC0415 - slow
+
+        return transform(self, functions, dims or {})
+
+    def ratios(self) -> "pandas.DataFrame":
+        """Odds ratios or rate ratios of coefficients, with 94% intervals."""
+        from dpmcmc.posterior.functions import ratios  # noqa: PLC0415 - slow
+
+        return ratios(self)
+
+    def to_table(self, path: str | Path | None = None) -> "pandas.DataFrame":
+        """One row a draw, as R's ``posterior`` reads it; written to a file if given.
+
+        A .csv or .parquet file has the statement beside it.
+        """
+        from dpmcmc.posterior.export import (  # noqa: PLC0415 - slow
+            table_of_draws,
+            write_table,
+        )
+
+        table = table_of_draws(self)
+        if path is not None:
+            write_table(table, path, self.statement)
+        return table
+
+    def to_arviz(
+        self,
+        *,
+        posterior_predictive: "Predictions | None" = None,
+        predictions: "Predictions | None" = None,
+    ) -> "InferenceData":
         """Convert to an ``InferenceData`` whose attributes carry the statement.
 
         ``draws`` are its posterior; the chain's own draws, where they differ, are in a
         group named ``chain``.
+
+        Parameters
+        ----------
+        posterior_predictive, predictions
+            What `predictive` and `predict` made, for the groups of these names.
         """
         from dpmcmc.posterior.netcdf import to_arviz  # noqa: PLC0415 - slow to import
 
-        return to_arviz(self)
+        groups = {
+            "posterior_predictive": posterior_predictive,
+            "predictions": predictions,
+        }
+        made = {name: one.draws for name, one in groups.items() if one is not None}
+        return to_arviz(self, made)
 
     def save(self, path: str | Path) -> None:
         """Write draws and statement to a netCDF file that `load` and ArviZ read.

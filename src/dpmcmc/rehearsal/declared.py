@@ -17,7 +17,7 @@ from dpmcmc.model.model import Model
 from dpmcmc.model.preparation import Clamp, OneHot, Preparation, Stack
 from dpmcmc.rehearsal.simulate import Covariates, simulate_records
 
-__all__ = ["covariates_for", "within_bounds"]
+__all__ = ["covariates_for", "shapes_declared", "within_bounds"]
 
 
 _MISSING = (
@@ -53,6 +53,16 @@ def covariates_for(
         )
         return even, said, None
     return None, "", _MISSING
+
+
+def shapes_declared(model: Model) -> Any:
+    """Shapes of one record, by the columns of a formula; None if there is none."""
+    if model.declared is None:
+        return None
+    from dpmcmc.models.formulas import columns_of  # noqa: PLC0415 - an extra
+
+    one = jax.ShapeDtypeStruct((), jnp.result_type(float))
+    return dict.fromkeys(columns_of(model.declared), one)
 
 
 def _simulates(model: Model, theta: Any, covariates: Covariates) -> bool:

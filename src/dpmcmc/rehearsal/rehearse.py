@@ -19,7 +19,7 @@ from dpmcmc.errors import InputError, NotUsableError, require_count
 from dpmcmc.model.model import Model
 from dpmcmc.posterior import Posterior
 from dpmcmc.progress import steps_bar
-from dpmcmc.rehearsal.declared import covariates_for
+from dpmcmc.rehearsal.declared import covariates_for, shapes_declared
 from dpmcmc.rehearsal.simulate import Covariates, simulate_records, without_preparation
 from dpmcmc.sampling.plan import Method
 from dpmcmc.sampling.problem import make_problem
@@ -214,7 +214,7 @@ def _simulated(
                 "records is a number, but this model needs the shape of its records. "
                 "Give the records themselves; only their number and shapes are read."
             )
-        count, made, one_record = int(records), model, None
+        count, made, one_record = int(records), model, shapes_declared(model)
     else:
         problem = make_problem(model, records, start=None, precision=None, devices=None)
         count, made, one_record = problem.size, problem.model, problem.one_record

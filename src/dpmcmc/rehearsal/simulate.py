@@ -69,7 +69,9 @@ def simulate_records(
 
 def without_preparation(model: Model) -> Model:
     """The model of records that are prepared already, shown as θ itself."""
-    return replace(model, preparation=None, transform=None, coords={}, dims={})
+    return replace(
+        model, preparation=None, transform=None, declared=None, coords={}, dims={}
+    )
 
 
 def _maker(

@@ -28,10 +28,12 @@ from dpmcmc.report.elements import (
     read,
     table,
 )
+from dpmcmc.report.explained import model_section, predictions_section
+from dpmcmc.report.numbers import NONE, number
 from dpmcmc.report.pictures import MOST_CHAINS, MOST_ROWS, Coordinate
 from dpmcmc.report.promise import in_a_sentence, promise
 
-__all__ = ["number", "write_report"]
+__all__ = ["write_report"]
 
 Row = Mapping[str, float]
 """The summary of a coordinate, as `Posterior.summary` has it."""
@@ -44,7 +46,8 @@ _LOOKS = {
 _FEW_DRAWS, _APART = 100, 1.05
 """Fewer effective draws, or a larger R-hat, make an estimate rough."""
 
-_NONE = "–"
+_MODEL_LINK = Html('<li><a href="#model">The model</a></li>')
+_PREDICTIONS_LINK = Html('<li><a href="#predictions">Predictions</a></li>')
 _BUDGET_LINK = Html('<li><a href="#budget">The budget of the data set</a></li>')
 _NOT_PRIVATE = Html('<strong class="alarm">NOT PRIVATE</strong>')
 _AWARE = (
@@ -116,6 +119,7 @@ def _page(posterior: Posterior, asked: _Asked, budget: Budget | None) -> Html:
         zip(pictures.coordinates_of(posterior), summary.to_dict("records"), strict=True)
     )
     chains, draws = posterior.accepted.shape
+    model, predictions = model_section(posterior), predictions_section(posterior)
     settings = {**posterior.settings, "version": f"dpmcmc {statement.version}"}
     return fill(
         read("page.html"),
@@ -124,11 +128,14 @@ def _page(posterior: Posterior, asked: _Asked, budget: Budget | None) -> Html:
         alarm="" if statement.is_private else "NOT PRIVATE: ",
         privacy="private" if statement.is_private else "open",
         label=statement.label,
-        verdict=_verdict(statement),
-        caution=paragraph(caution(summary, posterior.accepted) or "", "care"),
+        verdict=_verdict(statement, caution(summary, posterior.accepted) or ""),
         sentence=in_a_sentence(statement),
         asked=Html(definitions(asked.facts.items()) + _columns(asked.schema)),
         promise=promise(statement),
+        model_link=_MODEL_LINK if model else "",
+        model=model,
+        predictions_link=_PREDICTIONS_LINK if predictions else "",
+        predictions=predictions,
         tempered=paragraph(_tempered(statement), "care"),
         estimates=_estimates(found),
         chains=str(chains),
@@ -155,7 +162,7 @@ def _columns(schema: Schema) -> Html:
     rows = [
         (
             name,
-            "days" if one.origin is not None else one.measured_in or _NONE,
+            "days" if one.origin is not None else one.measured_in or NONE,
             one.describe(),
         )
         for name, one in schema.of_a_record.items()
@@ -164,11 +171,14 @@ def _columns(schema: Schema) -> Html:
     return table("Columns of the table", head, rows, "texts") if rows else Html()
 
 
-def _verdict(statement: Statement) -> Html:
+def _verdict(statement: Statement, caution: str) -> Html:
+    """One verdict: what the evidence says, and what the chains say of themselves."""
     verdict = statement.verdict
     if verdict is None:
-        return Html()
-    return paragraph(str(verdict), f"verdict {_LOOKS[verdict.usability]}")
+        return paragraph(caution, "care")
+    words = f"{verdict} {caution}".strip()
+    look = _LOOKS[verdict.usability]
+    return paragraph(words, f"verdict {'care' if caution and look == 'good' else look}")
 
 
 def _tempered(statement: Statement) -> str:
@@ -274,7 +284,7 @@ def _percent(fraction: float) -> str:
 
 def _interval(one: Coordinate, row: Row) -> str:
     ends = [_value(one, row[name], row) for name in ("hdi_3%", "hdi_97%")]
-    return _NONE if _NONE in ends else " to ".join(ends)
+    return NONE if NONE in ends else " to ".join(ends)
 
 
 def _value(one: Coordinate, value: float, row: Row) -> str:
@@ -284,14 +294,3 @@ def _value(one: Coordinate, value: float, row: Row) -> str:
 def _marked(value: float, sd: float, is_good: bool) -> str:
     shown = number(value, sd)
     return shown if is_good else fill("<mark>$shown</mark>", shown=shown)
-
-
-def number(value: float, sd: float) -> str:
-    """A number with the digits that an sd justifies; a dash if it is none."""
-    if not math.isfinite(value):
-        return _NONE
-    places = 1 - math.floor(math.log10(sd)) if 0 < sd < math.inf else 99
-    shown = f"{value:,.{max(places, 0)}f}"
-    if places > 10 or abs(value) >= 1e12:
-        shown = f"{value:.5g}"
-    return shown.replace("-", "−") if shown.strip("-0.,") else shown.lstrip("-")

@@ -91,6 +91,7 @@ def collect_draws(
         },
         coords=problem.model.coords,
         dims=problem.model.dims,
+        declared=problem.model.declared,
     )
 
 

@@ -138,7 +138,9 @@ def make_problem(
     InputError
         If these do not fit each other.
     """
-    sealed = records if isinstance(records, Records) else Records(records)
+    sealed = records
+    if not isinstance(records, Records):
+        sealed = Records(_read_by(model, records))
     dtype = _precision(precision)
     from_prior = isinstance(start, str)
     if from_prior and start != PRIOR:
@@ -186,6 +188,16 @@ def _declared(model: Model, schema: Schema) -> Model:
     if model not in _DECLARED or _DECLARED[model][0] != schema:
         _DECLARED[model] = schema, schema.applied_to(model)
     return _DECLARED[model][1]
+
+
+def _read_by(model: Any, table: Any) -> Any:
+    """A table as a model declares that it reads it: texts of levels become codes."""
+    declared = getattr(model, "declared", None)
+    if declared is None or hasattr(type(table), "read_values"):
+        return table
+    from dpmcmc.models.formulas import coded_table  # noqa: PLC0415 - optional
+
+    return coded_table(declared, table)
 
 
 def _for_units(model: Model, records: Records) -> Model:

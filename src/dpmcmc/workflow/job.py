@@ -46,7 +46,10 @@ class Job:
     Attributes
     ----------
     model
-        The Python file of the model, and its name in it: ``model.py:model``.
+        The Python file of the model, and its name in it: ``model.py:model``; or a
+        formula, such as ``ill ~ age + (1 | clinic)``.
+    family
+        The family of a formula; gaussian unless given.
     data
         The data file; none for a rehearsal of a number of records.
     epsilon, delta, rho, mu
@@ -80,6 +83,7 @@ class Job:
     delta: float
     rho: float | None = None
     mu: float | None = None
+    family: str | None = None
     columns: tuple[str, ...] | None = None
     schema: str | Mapping[str, Any] | None = None
     unit: str | None = None
@@ -100,6 +104,11 @@ class Job:
     analyst: str = ""
     purpose: str = ""
     only: bool = False
+
+    @property
+    def is_formula(self) -> bool:
+        """Whether the model is a formula, and not a name in a file."""
+        return "~" in self.model
 
     def made_method(self) -> Method | None:
         """The method with its settings; None for the default of `sample`.
@@ -148,7 +157,8 @@ def settled(job: Job) -> Job:
         analyst = analyst or analyst_or_user(None)
         ledger = ledger if "://" in ledger else _whole(ledger)
     data = job.data if job.data is None or "://" in job.data else _whole(job.data)
-    model, schema = _whole(job.model), job.schema
+    model = job.model if job.is_formula else _whole(job.model)
+    schema = job.schema
     if schema is not None:
         read = read_schema(schema) if isinstance(schema, str) else as_schema(schema)
         schema = read.to_dict()

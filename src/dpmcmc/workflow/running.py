@@ -4,6 +4,7 @@
 
 import json
 from contextlib import suppress
+from datetime import date
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -69,6 +70,7 @@ def run(job: Job, out: str | Path, *, ask: Ask, progress: bool = True) -> Outcom
         facts = {
             "job": facts_of(whole),
             "model": digest,
+            "begun": date.today().isoformat(),
             "schema": study.declared.to_dict(),
         }
         with RunFolder.create(out, facts) as folder:
@@ -209,9 +211,13 @@ def _report(
     title: str,
 ) -> Path:
     asked = {
-        "Model": Path(job.model).name,
+        "Formula" if job.is_formula else "Model": job.model
+        if job.is_formula
+        else Path(job.model).name,
+        "Family": (job.family or "gaussian") if job.is_formula else "",
         "Data set": job.dataset or Path(job.data or "").name,
         "Protected": posterior.statement.counted,
+        "Date": folder.facts.get("begun", ""),
         "Purpose": job.purpose,
         "Asked by": job.analyst,
     }

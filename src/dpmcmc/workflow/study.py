@@ -8,6 +8,7 @@ in a Python file, of which `load_study` reads one object.
 
 import hashlib
 import inspect
+import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,6 +23,7 @@ from dpmcmc.files import DataFile, FileError
 from dpmcmc.files.problems import not_readable
 from dpmcmc.model import Model, Preparation, Schema
 from dpmcmc.model.schema import as_schema
+from dpmcmc.models.formulas import columns_of, formula_of_schema
 from dpmcmc.private import Records
 from dpmcmc.rehearsal.simulate import Covariates
 from dpmcmc.workflow.job import Job
@@ -211,6 +213,13 @@ def load_study(place: str) -> tuple[Study, str]:
 
 def study_of(job: Job) -> tuple[Study, str]:
     """The study of a job, with what the job adds to it, and the SHA-256 of its file."""
+    if job.is_formula:
+        return _study_of_formula(job)
+    if job.family is not None:
+        raise InputError(
+            f"the family is {job.family!r}, but {job.model} is no formula. Leave the "
+            "family out, or write a formula such as 'ill ~ age + income'."
+        )
     study, digest = load_study(job.model)
     schema = study.schema.joined(as_schema(job.schema))
     study = replace(
@@ -219,6 +228,18 @@ def study_of(job: Job) -> tuple[Study, str]:
         schema=schema.joined(Schema(unit=job.unit, most=job.most)),
     )
     return study, digest
+
+
+def _study_of_formula(job: Job) -> tuple[Study, str]:
+    """The study of a formula, with the bounds and levels of the job's schema."""
+    if job.columns is not None:
+        raise InputError("a formula names its columns. Leave the columns out.")
+    schema = as_schema(job.schema).joined(Schema(unit=job.unit, most=job.most))
+    model = formula_of_schema(job.model, job.family or "gaussian", schema)
+    assert model.declared is not None
+    declared = json.dumps(model.declared, sort_keys=True)
+    digest = hashlib.sha256(declared.encode()).hexdigest()
+    return Study(model, columns_of(model.declared), schema), digest
 
 
 def _module(path: Path, source: bytes) -> ModuleType:
