@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from dpmcmc import Model
+from dpmcmc.model.preparation import OneHot, Preparation
+from dpmcmc.sampling.fit.basis import made_up
 from dpmcmc.sampling.fit.fitted import Fitted
 from dpmcmc.sampling.fit.twin import find_twin, sentence_on
 from dpmcmc.sampling.problem import Problem, make_problem
@@ -134,3 +136,23 @@ def test_the_sentence_names_what_differs() -> None:
     sentence = sentence_on(problem(model), np.array([1.5, 2.0]), np.array([-1.5, 2.0]))
     assert "a = -1.5" in sentence
     assert "b =" not in sentence
+
+
+def test_levels_that_a_model_states_make_no_other_mode() -> None:
+    """Of whole numbers to a few thousand hardly any is a level."""
+
+    def likelihood(theta: Any, record: Any) -> Any:
+        eta = theta["a"] + record["region"] @ theta["b"]
+        return record["y"] * eta - jnp.logaddexp(0.0, eta)
+
+    model = Model(
+        likelihood,
+        wide_prior,
+        {"a": 0.0, "b": np.zeros(2)},
+        preparation=Preparation({"region": OneHot([3, 7, 9], drop_first=True)}),
+        responses={"y": [0, 1]},
+    )
+    given = problem(model, {"region": np.zeros(50, np.int32), "y": Y})
+    regions = made_up(given)["region"]
+    assert set(np.unique(regions)) == {3, 7, 9}
+    assert find_twin(given, fitted(np.array([-1.0, 0.4, 0.8]))) is None

@@ -7,6 +7,7 @@ are added to a common mean, records inform their sums only. Both are properties 
 model: they are found from its program and from made-up records, and are public.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -18,6 +19,8 @@ from scipy.linalg import qr, solve_triangular
 from dpmcmc.influence.derivatives import prepared
 from dpmcmc.influence.predictors import find_predictors
 from dpmcmc.model.informed import informed_coordinates
+from dpmcmc.model.model import Model
+from dpmcmc.model.preparation import Clamp, OneHot
 from dpmcmc.model.tracing import is_double
 from dpmcmc.sampling.problem import Problem
 
@@ -102,12 +105,47 @@ def _slopes(problem: Problem) -> np.ndarray:
             # Forward: backward, an index out of range would read nothing at all.
             return jax.jacfwd(eta)(flat)
 
-        rows = jax.jit(jax.vmap(slope))(made_up(problem.one_record))
+        rows = jax.jit(jax.vmap(slope))(made_up(problem))
         return np.asarray(rows, np.float64).reshape(-1, len(flat))
 
 
-def made_up(one_record: Any) -> Any:
-    """Records of many kinds: 0 and 1, small numbers, whole ones to a few thousand."""
+def made_up(problem: Problem) -> Any:
+    """Records of many kinds: 0 and 1, small numbers, whole ones to a few thousand.
+
+    A column of which the model states all values has no others: levels, and responses
+    that are listed.
+    """
+    made = _of_many_kinds(problem.one_record)
+    generator = np.random.default_rng(1)
+    for name, values in _stated_values(problem.model).items():
+        if isinstance(made, dict) and made[name].ndim == 1:
+            chosen = generator.choice(np.asarray(values), _MADE_UP)
+            made[name] = chosen.astype(made[name].dtype)
+    return made
+
+
+def _stated_values(model: Model) -> dict[str, Any]:
+    """Columns as they come, with all values that the model states of them."""
+    found: dict[str, Any] = {}
+    steps_of: dict[str, list[Any]] = {}
+    preparation = model.preparation
+    while preparation is not None:
+        if isinstance(preparation.columns, Mapping):
+            for name, steps in preparation.columns.items():
+                own = list(steps) if isinstance(steps, list | tuple) else [steps]
+                steps_of[name] = own + steps_of.get(name, [])
+        preparation = preparation.first
+    for name, steps in steps_of.items():
+        if isinstance(steps[0], OneHot):
+            found[name] = steps[0].levels
+    for name, values in (model.responses or {}).items():
+        is_as_it_comes = all(isinstance(one, Clamp) for one in steps_of.get(name, []))
+        if is_as_it_comes and isinstance(values, Sequence):
+            found[name] = values
+    return found
+
+
+def _of_many_kinds(one_record: Any) -> Any:
     generator = np.random.default_rng(0)
 
     def column(leaf: Any) -> np.ndarray:

@@ -116,7 +116,7 @@ def _starts(problem: Problem, mode: np.ndarray) -> Iterator[np.ndarray]:
 
 def _looking(problem: Problem) -> Callable[[np.ndarray], "_Look"]:
     """What made-up records and the prior say at a point, by coordinates of θ."""
-    records = made_up(problem.one_record)
+    records = made_up(problem)
     with jax.enable_x64(is_double(problem.dtype)):
         _, unravel = ravel_pytree(problem.initial)
 
