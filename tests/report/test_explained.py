@@ -11,6 +11,7 @@ import pytest
 from posteriors import STATEMENT
 
 import dpmcmc
+from dpmcmc.model.schema import Schema
 from dpmcmc.posterior import Posterior
 from dpmcmc.report import write_report
 
@@ -106,3 +107,13 @@ def test_a_model_that_is_no_formula_has_no_such_sections(tmp_path: Path) -> None
     text = (tmp_path / "report.html").read_text()
     assert 'id="model"' not in text
     assert 'id="predictions"' not in text
+
+
+def test_columns_stand_once(tmp_path: Path) -> None:
+    found = _posterior("ill ~ age", "bernoulli")
+    schema = Schema({"age": {"type": "number", "bounds": [18, 90]}})
+    path = tmp_path / "report.html"
+    for posterior in (found, replace(found, declared=None)):
+        write_report(posterior, path, schema=schema)
+        captions = re.findall("<caption>Columns[^<]*</caption>", path.read_text())
+        assert len(captions) == 1

@@ -130,7 +130,8 @@ def _page(posterior: Posterior, asked: _Asked, budget: Budget | None) -> Html:
         label=statement.label,
         verdict=_verdict(statement, caution(summary, posterior.accepted) or ""),
         sentence=in_a_sentence(statement),
-        asked=Html(definitions(asked.facts.items()) + _columns(asked.schema)),
+        asked=definitions(asked.facts.items()),
+        columns="" if model else _columns(asked.schema),  # a formula's section has them
         promise=promise(statement),
         model_link=_MODEL_LINK if model else "",
         model=model,
