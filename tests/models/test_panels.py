@@ -45,6 +45,7 @@ def test_the_effect_of_a_person_is_integrated_out(log_sd, counts):
     assert found == pytest.approx(expected, abs=2e-4)
 
 
+@pytest.mark.slow
 def test_derivatives_are_those_of_the_integral():
     model = models.logistic_panel(1, norm=3.0)
     unit = Unit(

@@ -108,6 +108,7 @@ def test_blocks_of_asymmetric_parts_keep_detailed_balance():
         assert imbalance(kernel, log_target) < 1e-7
 
 
+@pytest.mark.slow
 def test_all_kinds_of_discrete_blocks_are_symmetric_together_and_apart():
     """48 states of a boolean pair, a category, and an integer, by enumeration."""
     states = [

@@ -106,6 +106,7 @@ def test_zero_steps_cost_nothing():
     assert plan(1000, clip=0.1, steps=0, delta=1e-6).epsilon == 0
 
 
+@pytest.mark.slow
 def test_a_wide_scaled_clip_has_no_answer_by_the_paper():
     planned = plan(10**4, batch=100, clip=0.0012, steps=10, delta=1e-5)
     assert planned.rows[0].accountant == "paper"

@@ -40,7 +40,7 @@ def numbered_tapes(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Fresh tapes are seeded by 0, 1, …; what is returned sets the next number."""
     numbers = itertools.count()
 
-    def fresh(cls: type[Tape]) -> Tape:
+    def fresh(cls: type[Tape], **_: object) -> Tape:
         return cls.seeded(next(numbers))
 
     def restart(number: int) -> None:

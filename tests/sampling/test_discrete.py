@@ -243,6 +243,7 @@ def assert_right(case: Case, length: Length, posterior: dpmcmc.Posterior) -> Non
     assert total_variation(found, case.tempered) > bound
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", CASES)
 def test_not_private(make: Any) -> None:
     """Bounds of 0.023, 0.040 and 0.020."""

@@ -166,7 +166,7 @@ def test_beta_bernoulli_drawn_privately(monkeypatch: pytest.MonkeyPatch) -> None
     4.2 standard deviations, one in 40,000 and hardly ever accepted, meets the clip.
     The fresh tape is replaced by a seeded one, so that the test can be repeated.
     """
-    monkeypatch.setattr(Tape, "fresh", classmethod(lambda cls: cls.seeded(3)))
+    monkeypatch.setattr(Tape, "fresh", classmethod(lambda cls, **_: cls.seeded(3)))
     count = 100_000
     posterior = dpmcmc.sample(
         beta_bernoulli,

@@ -97,7 +97,7 @@ def test_a_private_run_uses_one_fresh_tape(
     """And on the same tape it is the chain that is not private, bit for bit."""
     made = []
 
-    def fresh(cls: type[Tape]) -> Tape:
+    def fresh(cls: type[Tape], **_: object) -> Tape:
         made.append(cls.seeded(1))
         return made[-1]
 

@@ -167,6 +167,7 @@ for device in jax.devices():
 """
 
 
+@pytest.mark.slow
 def test_a_batch_is_decided_alike_on_any_device() -> None:
     """Three host devices in a process of their own, one run on each."""
     flags = "--xla_force_host_platform_device_count=3"

@@ -35,10 +35,10 @@ def found(worker: "subprocess.Popen[str]") -> dict[str, Any]:
     return values
 
 
-def test_four_kills(tmp_path: Path) -> None:
-    values = found(killed(tmp_path / "study", 4, seed=3))
-    assert len(values["died"]) == 4
-    assert values["events"] > 120
+def test_two_kills(tmp_path: Path) -> None:
+    values = found(killed(tmp_path / "study", 2, seed=3))
+    assert len(values["died"]) == 2
+    assert values["events"] > 60
 
 
 @pytest.mark.slow

@@ -196,6 +196,7 @@ class Chain:
         chains, steps, _ = self.lengths
         parts = so_far.get(self.name, ())
         made = sum(len(part.arrays["accepted"]) for part in parts) if parts else steps
+        steps = max(steps, made)  # more than planned where no record is read
         shape = f"{_plural(chains, 'chain')} of {_plural(made, 'step')}"
         missing = (
             f" The run was interrupted: {steps - made:,} of {steps:,} steps of each "

@@ -193,7 +193,7 @@ def _declared(model: Model, schema: Schema) -> Model:
 def _read_by(model: Any, table: Any) -> Any:
     """A table as a model declares that it reads it: texts of levels become codes."""
     declared = getattr(model, "declared", None)
-    if declared is None or hasattr(type(table), "read_values"):
+    if declared is None or hasattr(type(table), "read_ids"):
         return table
     from dpmcmc.models.formulas import coded_table  # noqa: PLC0415 - optional
 

@@ -73,7 +73,7 @@ class Predictor:
         """
         names = columns_of(self.declared) if with_response else self.covariates
         coded = CodedTable(table, names, self.regression.declared.levels)
-        values, present = coded.read_values()
+        values, present = coded.coded()
         steps = {
             name: steps
             for name, steps in steps_of(self.regression).items()

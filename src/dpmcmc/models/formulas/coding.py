@@ -76,12 +76,16 @@ class CodedTable:
         return len(next(iter(self._columns.values())))
 
     def read_values(self) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """Read the columns, and which records have no missing value.
+        """What the privacy boundary reads."""
+        return self.coded()
+
+    def coded(self) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        """The columns as numbers, and which rows have no missing value.
 
         Guarantee
         ---------
-        Entry i of every array is a function of record i and of the schema, and no value
-        raises an error.
+        Entry i of every array is a function of row i and of what is declared, and no
+        value raises an error.
         """
         present = np.ones(len(self), bool)
         values = {}
