@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpmcmc.aligned import WIDTH, aligned, columns_of, filled
+from dpmcmc.aligned import WIDTH, aligned, columns_of, filled, in_html
 from dpmcmc.ledger.overview import Overview, RunView
 from dpmcmc.rehearsal.planning import plan
 
@@ -35,6 +35,13 @@ def test_columns_stand_under_each_other() -> None:
         "long name   10  " + "b " * 35 + "b",
         " " * 16 + "b " * 23 + "b",
     ]
+
+
+def test_tables_in_html_are_escaped() -> None:
+    shown = in_html([("", "ε"), ("a & <b>", "1")], right=(1,))
+    assert shown.count("<tr>") == 2
+    assert "a &amp; &lt;b&gt;</td>" in shown
+    assert shown.count('"text-align: right"') == 2
 
 
 def test_lines_that_fit_are_left_as_they_are() -> None:

@@ -1,14 +1,15 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""Tables as text, no wider than a page: what is too long is broken over lines."""
+"""Tables as text, no wider than a page, and as HTML for notebooks."""
 
+import html
 import re
 import textwrap
 import unicodedata
 from collections.abc import Collection, Sequence
 from itertools import zip_longest
 
-__all__ = ["WIDTH", "aligned", "broken", "columns_of", "filled"]
+__all__ = ["WIDTH", "aligned", "broken", "columns_of", "filled", "in_html"]
 
 WIDTH = 88
 """The widest line that is printed."""
@@ -55,6 +56,22 @@ def aligned(
             )
             lines.append(_GAP.join(shown).rstrip())
     return lines
+
+
+def in_html(rows: Sequence[Sequence[str]], *, right: Collection[int]) -> str:
+    """A table for notebooks, with every cell escaped; the first row is the header."""
+
+    def line(row: Sequence[str], tag: str) -> str:
+        cells = (
+            f'<{tag} style="text-align: {"right" if place in right else "left"}">'
+            f"{html.escape(cell)}</{tag}>"
+            for place, cell in enumerate(row)
+        )
+        return f"<tr>{''.join(cells)}</tr>"
+
+    head, *body = rows
+    below = "".join(line(row, "td") for row in body)
+    return f"<table><thead>{line(head, 'th')}</thead><tbody>{below}</tbody></table>"
 
 
 def broken(name: str, widest: int, indent: str = "") -> list[str]:

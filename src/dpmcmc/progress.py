@@ -7,11 +7,15 @@ many of them are done. It is shown where somebody sees it move: on a terminal or
 notebook, and not in a file or a pipe.
 """
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
+from warnings import catch_warnings, filterwarnings
 
-from tqdm.auto import tqdm
+with catch_warnings():  # bars of text will do where a notebook has no widgets
+    filterwarnings("ignore", message="IProgress not found")
+    from tqdm.auto import tqdm
 
 __all__ = ["Bar", "steps_bar"]
 
@@ -36,12 +40,6 @@ class Bar:
         with suppress(*_UNABLE):
             self._bar.set_description_str(label)
 
-    def expect(self, total: int) -> None:
-        """Set how many there are, where it was not known before."""
-        self._bar.total = total
-        with suppress(*_UNABLE):
-            self._bar.refresh()
-
     def close(self) -> None:
         """Show it no longer."""
         with suppress(*_UNABLE):
@@ -50,14 +48,14 @@ class Bar:
 
 @contextmanager
 def steps_bar(
-    total: int | None, label: str, shown: bool, unit: str = " steps"
+    total: int, label: str, shown: bool, unit: str = " steps"
 ) -> Iterator[Bar]:
     """Show a bar of ``total`` steps; call what it yields with each number done.
 
     Parameters
     ----------
     total
-        How many there are; None if that is not known yet.
+        How many there are.
     label
         What is done. A bar that was given other labels ends with this one.
     shown
@@ -66,8 +64,10 @@ def steps_bar(
         What is counted, as it stands behind a number.
     """
     try:
-        # None leaves it to tqdm to see whether there is a terminal or a notebook.
-        hidden = None if shown else True
+        # None leaves it to tqdm to see whether there is a terminal; the streams of a
+        # notebook say that they are none.
+        is_notebook = type(sys.stderr).__module__.startswith("ipykernel.")
+        hidden = (False if is_notebook else None) if shown else True
         shows = tqdm(total=total, desc=label, unit=unit, disable=hidden)
     except _UNABLE:
         shows = tqdm(disable=True)

@@ -85,6 +85,7 @@ def test_the_view_as_html_is_escaped() -> None:
     assert "&lt;script&gt;" in html
     assert "<script>" not in html
     assert html.count("<p>") == len(noted.lines)
+    assert "<b>Privacy</b>: ε = " in html
 
 
 @pytest.mark.parametrize(

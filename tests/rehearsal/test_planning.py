@@ -125,6 +125,17 @@ def test_a_plan_is_frozen_and_json():
     assert "substitution" in content["adjacency"]
 
 
+def test_a_notebook_shows_the_same_as_tables():
+    """What a plan of a chain says, and what one of the default method says."""
+    chain = plan(10**5, clip=0.1, steps=100, epsilon=1.0, delta=1e-6)
+    shown = chain._repr_html_()
+    assert shown.count("<tr>") == 2 + len(chain.rows)
+    assert "100 steps of" in shown
+    assert f"a budget of ε = {chain.budget:g}" in shown
+    outlook = plan(10**5, epsilon=1.0, delta=1e-6)
+    assert outlook._repr_html_().count("<p>") == 2
+
+
 def test_the_table_is_aligned():
     lines = str(plan(1000, clip=0.01, steps=10, delta=1e-6)).splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith("accountant"))

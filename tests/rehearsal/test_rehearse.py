@@ -115,7 +115,15 @@ def test_the_table_lines_up(rehearsal: Rehearsal) -> None:
     assert len({len(row) for row in rows}) == 1
     assert [row.split()[0] for row in rows[1:]] == ["wide", "narrow"]
     assert max(map(len, lines)) <= 88
-    assert str(rehearsal) in rehearsal._repr_html_()
+
+
+def test_a_notebook_shows_a_table_with_escaped_names(rehearsal: Rehearsal) -> None:
+    trials = [replace(one, method="<b>&") for one in rehearsal.trials]
+    shown = replace(rehearsal, trials=tuple(trials))._repr_html_()
+    assert shown.count("<tr>") == 2
+    assert "&lt;b&gt;&amp;" in shown
+    assert "<b>" not in shown
+    assert "500 simulated records" in shown
 
 
 def test_a_method_has_what_the_budget_buys(barker: Tried) -> None:

@@ -14,7 +14,13 @@ from dpmcmc.aligned import filled
 from dpmcmc.errors import InputError
 from dpmcmc.model.coords import Coords, Dims, checked_coords, require_fitting, titles_of
 from dpmcmc.posterior.statement import Statement
-from dpmcmc.posterior.summary import caution, shapes_of_draws, summarise, table
+from dpmcmc.posterior.summary import (
+    caution,
+    html_table,
+    shapes_of_draws,
+    summarise,
+    table,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -89,9 +95,10 @@ class Posterior:
     def summary(self) -> "pandas.DataFrame":
         """Mean, sd, 94% interval, effective sample size and R-hat of each coordinate.
 
-        Effective sample sizes and R-hats are the chain's own.
+        All are of ``draws``, and the same as ArviZ finds for `to_arviz`. Whether the
+        chain's own draws have mixed is in the verdict.
         """
-        return summarise(self.draws, self.chain_draws, self.titles)
+        return summarise(self.draws, self.titles)
 
     def predict(self, rows: Any) -> "Predictions":
         """Predict the mean of the response for rows, with intervals; it is free.
@@ -259,14 +266,13 @@ class Posterior:
         return from_netcdf(path)
 
     def __str__(self) -> str:
-        summary = self.summary()
-        warning = caution(summary, self.accepted)
+        warning = caution(self.chain_draws, self.accepted)
         verdict = self.statement.verdict
         return "\n".join(
             [
                 self._title(),
                 "",
-                *table(summary),
+                *table(self.summary()),
                 *(["", filled(str(verdict))] if verdict is not None else []),
                 *(["", warning] if warning else []),
                 "",
@@ -282,11 +288,16 @@ class Posterior:
         )
 
     def _repr_html_(self) -> str:
-        verdict = self.statement.verdict
-        said = "" if verdict is None else f"<p>{html.escape(str(verdict))}</p>"
+        verdict, warning = (
+            "" if said is None else f"<p>{html.escape(str(said))}</p>"
+            for said in (
+                self.statement.verdict,
+                caution(self.chain_draws, self.accepted),
+            )
+        )
         return (
-            f"<p><b>{html.escape(self._title())}</b></p>{self.summary().to_html()}{said}"
-            "<details><summary>Privacy statement</summary>"
+            f"<p><b>{html.escape(self._title())}</b></p>{html_table(self.summary())}"
+            f"{verdict}{warning}<details><summary>Privacy statement</summary>"
             f"{self.statement._repr_html_()}</details>"
         )
 

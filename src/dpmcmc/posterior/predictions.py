@@ -5,6 +5,7 @@
 What is made here carries the statement of the draws, in memory and in files.
 """
 
+import html
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -110,7 +111,7 @@ class Predictions:
         return f"{shown}\n\nFrom draws that are {self.statement.label}."
 
     def _repr_html_(self) -> str:
-        label = f"<p>From draws that are {self.statement.label}.</p>"
+        label = f"<p>From draws that are {html.escape(self.statement.label)}.</p>"
         return f"{self.table().to_html(max_rows=20)}{label}"
 
 

@@ -200,7 +200,11 @@ class Statement:
         )
 
     def _repr_html_(self) -> str:
-        return "".join(f"<p>{html.escape(line)}</p>" for line in self.lines)
+        parts = (html.escape(line).partition(":") for line in self.lines)
+        return "".join(
+            f"<p><b>{head}</b>{colon}{rest}</p>" if colon else f"<p>{head}</p>"
+            for head, colon, rest in parts
+        )
 
     def _private_lines(self) -> list[str]:
         return [

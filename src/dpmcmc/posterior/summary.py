@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dpmcmc.aligned import aligned
+from dpmcmc.aligned import aligned, in_html
 from dpmcmc.posterior.diagnostics import (
     bulk_size,
     r_hat,
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Mixing",
     "caution",
+    "html_table",
     "mixing_of",
     "shapes_of_draws",
     "summarise",
@@ -45,11 +46,9 @@ class Mixing(NamedTuple):
 
 
 def summarise(
-    draws: Mapping[str, np.ndarray],
-    chain_draws: Mapping[str, np.ndarray],
-    titles: list[str],
+    draws: Mapping[str, np.ndarray], titles: list[str]
 ) -> "pandas.DataFrame":
-    """Mean, sd and 94% interval of draws; effective sample size and R-hat of chains.
+    """Mean, sd, 94% interval, effective sample size and R-hat of draws, as in ArviZ.
 
     The R-hat of a single chain compares its two halves. Where there are too few draws
     for a number, or a chain stood still, it is NaN.
@@ -57,15 +56,15 @@ def summarise(
     import pandas as pd  # noqa: PLC0415 - slow to import, so only where it is used
 
     places = [_location(values) for values in _coordinates(draws)]
-    columns = [*np.transpose(places), *mixing_of(chain_draws)]
+    columns = [*np.transpose(places), *mixing_of(draws)]
     return pd.DataFrame(
         dict(zip(_COLUMNS, columns, strict=True)), index=pd.Index(titles)
     )
 
 
-def mixing_of(chain_draws: Mapping[str, np.ndarray]) -> Mixing:
+def mixing_of(draws: Mapping[str, np.ndarray]) -> Mixing:
     """Effective sample sizes and R-hat of every coordinate."""
-    rows = [_mixing(values) for values in _coordinates(chain_draws)]
+    rows = [_mixing(values) for values in _coordinates(draws)]
     return Mixing(*np.transpose(rows))
 
 
@@ -74,12 +73,18 @@ def shapes_of_draws(draws: Mapping[str, np.ndarray]) -> dict[str, tuple[int, ...
     return {name: values.shape[2:] for name, values in draws.items()}
 
 
-def caution(summary: "pandas.DataFrame", accepted: np.ndarray) -> str | None:
-    """A caution, where draws are too few or chains disagree; else None."""
+def caution(
+    chain_draws: Mapping[str, np.ndarray], accepted: np.ndarray
+) -> str | None:
+    """A caution, where draws are too few or chains disagree; else None.
+
+    It is by the chain's own draws: noise that was added to them could hide it.
+    """
     if accepted.size and not accepted.any():
         return "Caution: no step was accepted; the draws say nothing of the posterior."
-    few = not (summary["ess_bulk"] >= _ENOUGH_DRAWS).all()
-    apart = (summary["r_hat"] > _CLOSE_CHAINS).any()
+    mixing = mixing_of(chain_draws)
+    few = not (mixing.ess_bulk >= _ENOUGH_DRAWS).all()
+    apart = (mixing.r_hat > _CLOSE_CHAINS).any()
     reasons = [
         *(["fewer than 100 effective draws"] if few else []),
         *(["an r-hat above 1.05"] if apart else []),
@@ -91,8 +96,17 @@ def caution(summary: "pandas.DataFrame", accepted: np.ndarray) -> str | None:
 
 def table(summary: "pandas.DataFrame") -> list[str]:
     """The summary as aligned lines of text, with digits that the sd justifies."""
-    rows = [[str(name), *_cells(row)] for name, *row in summary.itertuples()]
-    return aligned([_HEADER, *rows], right=range(1, len(_HEADER)), broken_at=[0])
+    rows = [_HEADER, *_rows(summary)]
+    return aligned(rows, right=range(1, len(_HEADER)), broken_at=[0])
+
+
+def html_table(summary: "pandas.DataFrame") -> str:
+    """The same for notebooks."""
+    return in_html([_HEADER, *_rows(summary)], right=range(1, len(_HEADER)))
+
+
+def _rows(summary: "pandas.DataFrame") -> list[list[str]]:
+    return [[str(name), *_cells(row)] for name, *row in summary.itertuples()]
 
 
 def _coordinates(draws: Mapping[str, np.ndarray]) -> Iterator[np.ndarray]:

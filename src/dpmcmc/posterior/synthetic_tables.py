@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Synthetic tables of a posterior, and estimates from several of them put together."""
 
+import html
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -64,7 +65,7 @@ class Synthetic:
         )
 
     def _repr_html_(self) -> str:
-        words = (
+        words = html.escape(
             f"{len(self.tables)} synthetic tables, {self.statement.label}; covariates: "
             f"{self.covariates}. The first of them:"
         )

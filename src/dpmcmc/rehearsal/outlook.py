@@ -7,6 +7,7 @@ model: so intervals are wider by √(1 + (c / (μ √N))²), with μ that of the
 constant c was measured (docs/accuracy.md, right models of 4 to 50 parameters).
 """
 
+import html
 import math
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -48,7 +49,8 @@ class Outlook:
         """The outlook as JSON values."""
         return {"method": "control-variates", **asdict(self)}
 
-    def __str__(self) -> str:
+    @property
+    def _lines(self) -> tuple[str, str]:
         title = (
             f"ControlVariates on {self.records:,} records with ε = {self.epsilon:.4g} "
             f"and δ = {self.delta:g}: intervals about {self.width:.2f} times as wide "
@@ -59,10 +61,13 @@ class Outlook:
             "fit the model make intervals wider; a rehearsal shows what your model "
             "makes of simulated records (dpmcmc rehearse)."
         )
-        return f"{filled(title)}\n{filled(note)}"
+        return title, note
+
+    def __str__(self) -> str:
+        return "\n".join(map(filled, self._lines))
 
     def _repr_html_(self) -> str:
-        return f"<pre>{self}</pre>"
+        return "".join(f"<p>{html.escape(line)}</p>" for line in self._lines)
 
 
 def outlook(

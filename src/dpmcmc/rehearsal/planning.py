@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a budget buys, before any record is read: for chains of decisions."""
 
+import html
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from dpmcmc.accounting import (
 )
 from dpmcmc.accounting.batch_gaussian import require_batch
 from dpmcmc.accounting.paper import paper_epsilon, paper_steps
-from dpmcmc.aligned import aligned, filled
+from dpmcmc.aligned import aligned, filled, in_html
 from dpmcmc.rehearsal.outlook import Outlook, outlook
 
 __all__ = ["ChainPlan", "Row", "plan"]
@@ -111,7 +112,8 @@ class ChainPlan:
             ],
         }
 
-    def __str__(self) -> str:
+    @property
+    def _head(self) -> tuple[str, str]:
         read = "all" if self.batch is None else f"a batch of {self.batch:,} of"
         title = (
             f"{self.steps:,} steps of {self.method} on {read} {self.records:,} "
@@ -121,16 +123,27 @@ class ChainPlan:
             f"δ = {self.delta:g}; substitution of one record, the number of records is "
             "public"
         )
-        entries = [("accountant", "ε", "")]
-        entries += [
-            (row.accountant, _shown(row.epsilon), row.note) for row in self.rows
+        return title, adjacency
+
+    @property
+    def _entries(self) -> list[tuple[str, str, str]]:
+        return [
+            ("accountant", "ε", ""),
+            *((row.accountant, _shown(row.epsilon), row.note) for row in self.rows),
+            ("certified", _shown(self.epsilon), f"by {self.accountant}"),
         ]
-        entries.append(("certified", _shown(self.epsilon), f"by {self.accountant}"))
-        table = aligned(entries, right=(1,), broken_at=(2,))
+
+    def __str__(self) -> str:
+        title, adjacency = self._head
+        table = aligned(self._entries, right=(1,), broken_at=(2,))
         return "\n".join([filled(title), adjacency, "", *table, *self._foot()])
 
     def _repr_html_(self) -> str:
-        return f"<pre>{self}</pre>"
+        above, below = (
+            "".join(f"<p>{html.escape(line)}</p>" for line in lines if line)
+            for lines in (self._head, self._foot())
+        )
+        return f"{above}{in_html(self._entries, right=(1,))}{below}"
 
     def _foot(self) -> list[str]:
         if self.budget is None:

@@ -6,6 +6,7 @@ No record is read and no privacy spent. Real records are never quite like the mo
 that a rehearsal says what can be hoped for, not what will be.
 """
 
+import html
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dpmcmc.aligned import aligned, filled
+from dpmcmc.aligned import aligned, filled, in_html
 from dpmcmc.errors import InputError, NotUsableError, require_count
 from dpmcmc.model.model import Model
 from dpmcmc.posterior import Posterior
@@ -30,6 +31,14 @@ __all__ = ["Rehearsal", "Trial", "rehearse"]
 _RUNS = 5
 _REFERENCE_STEPS = 2500
 _LARGE = 1000.0
+
+_HEADER = ["", "error of the mean", "width", "ess", "accepted", "usable"]
+_NUMBERS = range(1, len(_HEADER))
+_FOOT = (
+    "error of the mean: in posterior sd without privacy, rms over coordinates; "
+    "width: posterior sd over that without privacy. Medians, and ranges over "
+    "runs with fresh noise. Real records are never quite like the model."
+)
 
 
 @dataclass(frozen=True)
@@ -95,24 +104,25 @@ class Rehearsal:
         """The runs of one method."""
         return tuple(trial for trial in self.trials if trial.method == method)
 
-    def __str__(self) -> str:
-        title = (
+    @property
+    def _title(self) -> str:
+        return (
             f"Rehearsal on {self.records:,} simulated records at ε = {self.epsilon:g}, "
             f"δ = {self.delta:g}; no privacy was spent.{self.caveat}"
         )
-        header = ["", "error of the mean", "width", "ess", "accepted", "usable"]
+
+    @property
+    def _rows(self) -> list[list[str]]:
         methods = list(dict.fromkeys(trial.method for trial in self.trials))
-        rows = [header, *(_cells(one, self.of(one)) for one in methods)]
-        foot = (
-            "error of the mean: in posterior sd without privacy, rms over coordinates; "
-            "width: posterior sd over that without privacy. Medians, and ranges over "
-            "runs with fresh noise. Real records are never quite like the model."
-        )
-        lines = aligned(rows, right=range(1, len(header)), broken_at=(0,))
-        return "\n".join([filled(title), "", *lines, "", filled(foot)])
+        return [_HEADER, *(_cells(one, self.of(one)) for one in methods)]
+
+    def __str__(self) -> str:
+        lines = aligned(self._rows, right=_NUMBERS, broken_at=(0,))
+        return "\n".join([filled(self._title), "", *lines, "", filled(_FOOT)])
 
     def _repr_html_(self) -> str:
-        return f"<pre>{self}</pre>"
+        title, foot = html.escape(self._title), html.escape(_FOOT)
+        return f"<p>{title}</p>{in_html(self._rows, right=_NUMBERS)}<p>{foot}</p>"
 
 
 def rehearse(

@@ -128,7 +128,7 @@ def _page(posterior: Posterior, asked: _Asked, budget: Budget | None) -> Html:
         alarm="" if statement.is_private else "NOT PRIVATE: ",
         privacy="private" if statement.is_private else "open",
         label=statement.label,
-        verdict=_verdict(statement, caution(summary, posterior.accepted) or ""),
+        verdict=_verdict(statement, caution(posterior.chain_draws, posterior.accepted) or ""),
         sentence=in_a_sentence(statement),
         asked=definitions(asked.facts.items()),
         columns="" if model else _columns(asked.schema),  # a formula's section has them

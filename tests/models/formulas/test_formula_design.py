@@ -141,7 +141,10 @@ def test_mean_effects_are_in_the_prior_alone(model: dpmcmc.Model) -> None:
 def test_the_prior_of_effects_is_that_of_independent_normals(
     model: dpmcmc.Model,
 ) -> None:
-    """In shown effects and population coefficients, at two points, up to a constant."""
+    """In shown effects and population coefficients, at two points, up to a constant.
+
+    θ has mean effects in units of their sd, which changes densities by that sd.
+    """
     from scipy.stats import norm
 
     regression = regression_of(model.declared)
@@ -156,6 +159,7 @@ def test_the_prior_of_effects_is_that_of_independent_normals(
             log_sd = theta[one.log_sd]
             total += norm.logpdf(log_sd, np.log(0.5), 1)
             total += norm.logpdf(one.whole(theta), 0, np.exp(log_sd)).sum()
+            total += log_sd if one.place is not None else 0.0
         return float(total)
 
     with jax.enable_x64(True):

@@ -5,7 +5,8 @@
 Effects u of G groups are normal with an sd. Records cannot tell their mean ū from the
 coefficient of the same column: it is in the prior alone. So θ has what records do tell,
 the coefficient with ū added to it and the contrasts v = Qᵀu, Q a basis of the vectors
-that sum to zero; and beside them ū, of which no record's likelihood depends.
+that sum to zero; and beside them ū, of which no record's likelihood depends. ū is there
+in units of its own sd, so that its scale does not change with that of the effects.
 """
 
 import math
@@ -57,7 +58,10 @@ class Effect:
 
     @property
     def mean(self) -> str:
-        """The leaf of θ with the mean effect, if a coefficient has the same column."""
+        """The leaf of θ with the mean effect, if a coefficient has the same column.
+
+        It is in units of its sd, that of the effects over √G.
+        """
         return f"mean {self.group.name}"
 
     @property
@@ -80,10 +84,15 @@ class Effect:
         basis = jnp.asarray(self.contrasts, own.dtype)
         return jnp.dot(basis, own, precision=jax.lax.Precision.HIGHEST)
 
+    def mean_effect(self, theta: Any) -> Any:
+        """The mean effect ū."""
+        sd = jnp.exp(theta[self.log_sd]) / math.sqrt(len(self.levels))
+        return theta[self.mean] * sd
+
     def whole(self, theta: Any) -> Any:
         """The effects u."""
         centred = self.about_mean(theta)
-        return centred if self.place is None else theta[self.mean] + centred
+        return centred if self.place is None else self.mean_effect(theta) + centred
 
     def of_record(self, effects: Any, columns: Columns) -> Any:
         """The effect of the record's group."""
@@ -125,8 +134,7 @@ class Effects:
             total += norm.logpdf(log_sd, math.log(self.scale), 1.0)
             total += jnp.sum(norm.logpdf(theta[one.group.name], 0.0, sd))
             if one.place is not None:
-                of_mean = sd / math.sqrt(len(one.levels))
-                total += jnp.sum(norm.logpdf(theta[one.mean], 0.0, of_mean))
+                total += jnp.sum(norm.logpdf(theta[one.mean]))
         return total
 
     def draw(self, key: jax.Array) -> dict[str, Any]:
@@ -142,13 +150,16 @@ class Effects:
             found[one.group.name] = drawn
             if one.place is not None:
                 found[one.group.name] = jnp.dot(one.contrasts.T, drawn)
-                found[one.mean] = jnp.mean(drawn, axis=0)
+                mean = jnp.mean(drawn, axis=0)
+                found[one.mean] = mean * math.sqrt(len(one.levels)) / jnp.exp(log_sd)
         return found
 
     def means(self, theta: Any) -> list[tuple[int, Any]]:
         """Mean effects, with the places of the coefficients that have them."""
         return [
-            (one.place, theta[one.mean]) for one in self.terms if one.place is not None
+            (one.place, one.mean_effect(theta))
+            for one in self.terms
+            if one.place is not None
         ]
 
     def add(self, eta: Any, theta: Any, columns: Columns) -> Any:
