@@ -84,7 +84,7 @@ def with_noise() -> Posterior:
     noise = np.random.default_rng(7).normal(size=(3, 4, 200))
     own = np.cumsum(noise[0], axis=1)
     names = ("a", "b")
-    posterior = posterior_of({name: own for name in names})
+    posterior = posterior_of(dict.fromkeys(names, own))
     moved = dict(zip(names, own + 9 * noise[1:], strict=True))
     return replace(posterior, draws=moved)
 

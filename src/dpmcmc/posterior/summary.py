@@ -45,9 +45,7 @@ class Mixing(NamedTuple):
     r_hat: np.ndarray
 
 
-def summarise(
-    draws: Mapping[str, np.ndarray], titles: list[str]
-) -> "pandas.DataFrame":
+def summarise(draws: Mapping[str, np.ndarray], titles: list[str]) -> "pandas.DataFrame":
     """Mean, sd, 94% interval, effective sample size and R-hat of draws, as in ArviZ.
 
     The R-hat of a single chain compares its two halves. Where there are too few draws
@@ -73,9 +71,7 @@ def shapes_of_draws(draws: Mapping[str, np.ndarray]) -> dict[str, tuple[int, ...
     return {name: values.shape[2:] for name, values in draws.items()}
 
 
-def caution(
-    chain_draws: Mapping[str, np.ndarray], accepted: np.ndarray
-) -> str | None:
+def caution(chain_draws: Mapping[str, np.ndarray], accepted: np.ndarray) -> str | None:
     """A caution, where draws are too few or chains disagree; else None.
 
     It is by the chain's own draws: noise that was added to them could hide it.

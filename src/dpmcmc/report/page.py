@@ -118,6 +118,7 @@ def _page(posterior: Posterior, asked: _Asked, budget: Budget | None) -> Html:
     found = list(
         zip(pictures.coordinates_of(posterior), summary.to_dict("records"), strict=True)
     )
+    warning = caution(posterior.chain_draws, posterior.accepted)
     chains, draws = posterior.accepted.shape
     model, predictions = model_section(posterior), predictions_section(posterior)
     settings = {**posterior.settings, "version": f"dpmcmc {statement.version}"}
@@ -128,7 +129,7 @@ def _page(posterior: Posterior, asked: _Asked, budget: Budget | None) -> Html:
         alarm="" if statement.is_private else "NOT PRIVATE: ",
         privacy="private" if statement.is_private else "open",
         label=statement.label,
-        verdict=_verdict(statement, caution(posterior.chain_draws, posterior.accepted) or ""),
+        verdict=_verdict(statement, warning or ""),
         sentence=in_a_sentence(statement),
         asked=definitions(asked.facts.items()),
         columns="" if model else _columns(asked.schema),  # a formula's section has them
