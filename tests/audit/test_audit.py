@@ -14,10 +14,12 @@ from dpmcmc.audit import Attack, Audit, Check, Size, audit, plot_audit
 from dpmcmc.audit.attack import attempt
 from dpmcmc.audit.bounds import Scores
 from dpmcmc.audit.catalogue import GROUPS
+from dpmcmc.audit.default_run import default_run_attacks
+from dpmcmc.audit.planted import bugs
 from dpmcmc.cli import main
 from dpmcmc.errors import InputError
 
-FAST = ("full-data", "batches", "methods", "releases", "randomness")
+FAST = ("full-data", "batches", "methods", "releases", "protection", "randomness")
 """Attacks that take seconds. With the fixed keys of tests, they come out alike."""
 
 
@@ -55,16 +57,36 @@ def test_every_kind_of_release_is_attacked(found: Audit) -> None:
     }
 
 
+def test_whoever_is_protected_is_attacked() -> None:
+    """A record of a person, one that may be missing, in parts, or there at all."""
+    names = " ".join(trial.name for trial in GROUPS["protection"]())
+    for what in ("persons", "one more", "one less", "missing", "in parts"):
+        assert what in names
+
+
+@pytest.mark.slow
+def test_the_default_run_is_tight() -> None:
+    """At least 70%, of runs that are as many as in a whole audit.
+
+    Noise of the bound is 0.1 in μ then, of which the goal is six away.
+    """
+    (attack,) = default_run_attacks()
+    found = attempt(attack, attack.runs[Size.WHOLE], 100)
+    assert found.passed
+    assert found.goal == 0.7
+    assert found.tightness >= 0.7
+
+
 def certain(runs: int) -> Scores:
     return Scores(np.ones(runs), np.zeros(runs))
 
 
 def test_a_broken_certificate_is_an_alarm() -> None:
     attack = Attack(
-        "all is told", {GaussianRelease(1.0): 1}, 1e-5, 0.5, certain, {Size.QUICK: 9}
+        "all is told", {GaussianRelease(1.0): 1}, 1e-5, certain, {Size.QUICK: 9}, 0.5
     )
-    assert attempt(attack, 5, 1e-5).passed
-    alarm = attempt(attack, 100_000, 1e-5)
+    assert attempt(attack, 5, 100).passed
+    alarm = attempt(attack, 100_000, 100)
     assert not alarm.passed
     assert alarm.bound > alarm.certified
     told = str(Audit((alarm,), Size.QUICK))
@@ -76,16 +98,16 @@ def test_a_certificate_that_is_no_number_is_an_alarm(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     attack = Attack(
-        "no number", {GaussianRelease(1.0): 1}, 1e-5, 0.5, certain, {Size.QUICK: 9}
+        "no number", {GaussianRelease(1.0): 1}, 1e-5, certain, {Size.QUICK: 9}, 0.5
     )
     broken = Certificate(math.nan, 1e-5, "broken")
     monkeypatch.setattr("dpmcmc.audit.attack.certify_epsilon", lambda *_: broken)
-    assert not attempt(attack, 9, 1e-5).passed
+    assert not attempt(attack, 9, 100).passed
 
 
 def test_randomness_that_is_none_is_an_alarm() -> None:
     check = Check("the same again", lambda runs: 1e-9, {Size.QUICK: 1})
-    assert not attempt(check, 1, 1e-5).passed
+    assert not attempt(check, 1, 100).passed
 
 
 def test_unknown_attacks_are_refused() -> None:
@@ -115,3 +137,14 @@ def test_the_command_refuses_unknown_attacks(
 ) -> None:
     assert main(["audit", "--only", "nothing"]) == 2
     assert "full-data" in capsys.readouterr().err
+
+
+def test_no_part_of_the_page_is_lost() -> None:
+    """Tables are written between marks, and everything about them stays."""
+    page = (Path(__file__).parents[2] / "docs" / "audit.md").read_text("utf-8")
+    for name in ("again", "attacks", "bugs"):
+        first, last = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
+        assert page.count(first) == page.count(last) == 1
+        assert page.index(first) < page.index(last)
+    for bug in bugs():
+        assert f"| {bug.name} |" in page

@@ -1,12 +1,12 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""Bounds on ε from counts: by other means, and how often they are wrong."""
+"""Bounds on ε from below: by other means, and how often they are wrong."""
 
 import math
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 
 from dpmcmc.accounting import GaussianRelease, certify_epsilon
 from dpmcmc.audit.bounds import (
@@ -53,26 +53,65 @@ def test_the_epsilon_of_normal_noise_is_that_of_the_accountants(
 
 
 def test_an_attack_that_sees_nothing_bounds_nothing() -> None:
-    for bound in (counting_bound, gaussian_bound):
-        assert bound(Seen(0, 100, 0, 100), 1e-5, 0.05) == 0
-        assert bound(Seen(50, 100, 50, 100), 1e-5, 0.05) == 0
-        assert bound(Seen(10, 100, 100, 100), 1e-5, 0.05) == 0
+    assert counting_bound(Seen(0, 100, 0, 100), 1e-5, 0.05) == 0
+    assert counting_bound(Seen(50, 100, 50, 100), 1e-5, 0.05) == 0
+    assert counting_bound(Seen(10, 100, 100, 100), 1e-5, 0.05) == 0
+    same = np.arange(9.0)
+    assert gaussian_bound(Scores(same, same), 1e-5, 0.05) == 0
+    assert gaussian_bound(Scores(same, same + 9), 1e-5, 0.05) == 0
+    assert gaussian_bound(Scores(np.zeros(9), np.zeros(9)), 1e-5, 0.05) == 0
 
 
-@pytest.mark.parametrize("bound", [counting_bound, gaussian_bound])
-def test_bounds_are_wrong_no_more_often_than_they_say(bound) -> None:
-    """A mechanism whose ε is known: 2000 audits at 80% confidence.
+def test_scores_without_noise_break_every_certificate() -> None:
+    assert gaussian_bound(Scores(np.ones(30), np.zeros(30)), 1e-5, 1e-5) > 50
 
-    Of bounds that were exact, 400 would be above it, and more than 480 with probability
-    10⁻⁵.
-    """
+
+def test_scores_that_are_no_numbers_bound_nothing_and_break_what_they_meet() -> None:
+    """An alarm is what is not below a certificate."""
+    scores = Scores(np.array([0.0, np.nan]), np.zeros(2))
+    assert not gaussian_bound(scores, 1e-5, 0.05) <= 1e9
+
+
+def test_the_shift_against_the_quantiles_of_scipy() -> None:
+    """The bound is the μ at which scores as far apart as these are 5% probable."""
+    generator = np.random.default_rng(4)
+    scores = Scores(generator.normal(2, 1, 30), generator.normal(0, 1, 20))
+    found = stats.ttest_ind(*scores)
+
+    def epsilon(mu: float) -> float:
+        return gaussian_epsilon(mu, 1e-5)
+
+    bound = gaussian_bound(scores, 1e-5, 0.05)
+    mu = optimize.brentq(lambda mu: epsilon(mu) - bound, 0.01, 20.0)
+    beyond = stats.nct.sf(found.statistic, 48, mu / math.sqrt(1 / 30 + 1 / 20))
+    assert beyond == pytest.approx(0.05, rel=1e-4)
+
+
+AUDITS, ABOVE = 2000, 480
+"""Audits at 80% confidence. Of bounds that were exact, 400 would be above the true ε,
+and more than 480 with probability 10⁻⁵."""
+
+
+def test_counts_are_wrong_no_more_often_than_they_say() -> None:
     mu, delta, runs = 1.0, 0.01, 500
     generator = np.random.default_rng(5)
     truth, threshold = gaussian_epsilon(mu, delta), 1.2
     right, wrong = stats.norm.sf(threshold, mu), stats.norm.sf(threshold)
-    hits = generator.binomial(runs, right, 2000), generator.binomial(runs, wrong, 2000)
+    hits = (generator.binomial(runs, rate, AUDITS) for rate in (right, wrong))
     found = [
-        bound(Seen(int(one), runs, int(other), runs), delta, 0.2)
+        counting_bound(Seen(int(one), runs, int(other), runs), delta, 0.2)
         for one, other in zip(*hits, strict=True)
     ]
-    assert np.count_nonzero(np.array(found) > truth) <= 480
+    assert np.count_nonzero(np.array(found) > truth) <= ABOVE
+
+
+@pytest.mark.parametrize("mu", [0.5, 3.0])
+@pytest.mark.parametrize("runs", [3, 60])
+def test_shifts_are_wrong_no_more_often_than_they_say(mu: float, runs: int) -> None:
+    """Nor much more seldom: fewer than 320 with probability 10⁻⁵."""
+    delta, generator = 1e-3, np.random.default_rng(6)
+    truth = gaussian_epsilon(mu, delta)
+    drawn = generator.standard_normal((AUDITS, 2, runs)) * 7
+    drawn[:, 0] += 7 * mu
+    found = [gaussian_bound(Scores(*rows), delta, 0.2) for rows in drawn]
+    assert 320 <= np.count_nonzero(np.array(found) > truth) <= ABOVE

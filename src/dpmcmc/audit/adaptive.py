@@ -222,7 +222,6 @@ def _questions() -> Attack:
         name="fit, questions that react",
         events=stage.events,
         delta=1e-5,
-        threshold=0.0,
         play=play,
         runs={Size.QUICK: quick, Size.WHOLE: 10 * quick},
         goal=0.85,

@@ -17,10 +17,25 @@ from typing import Any
 from dpmcmc.accounting import Event, certify_epsilon
 from dpmcmc.audit.bounds import Scores, counting_bound, gaussian_bound, seen_above
 
-__all__ = ["CONFIDENCE", "Attack", "Check", "Finding", "Size", "Trial", "attempt"]
+__all__ = [
+    "CONFIDENCE",
+    "FALSE_ALARMS",
+    "Attack",
+    "Check",
+    "Finding",
+    "Size",
+    "Trial",
+    "attempt",
+]
 
 CONFIDENCE = 0.95
-"""Of each lower bound that is shown."""
+"""Of all lower bounds of an audit together: each has an equal part of the rest."""
+
+FALSE_ALARMS = 0.001
+"""The probability that an audit of a program without fault raises any alarm, at most.
+
+Each attack and check has an equal part of it.
+"""
 
 
 class Size(StrEnum):
@@ -42,25 +57,25 @@ class Attack:
         What the accountants charge for.
     delta
         The δ at which ε is bounded.
-    threshold
-        The score from which the attack says "first".
     play
         Runs the true code a number of times on each table, and scores the outputs.
     runs
         How many runs on each table, by the size of the audit.
+    threshold
+        The score from which the attack says "first"; of no use where noise is normal.
     goal
         The fraction of the certified ε that the bound should reach; None where theory
         says that no attack does.
     is_gaussian
-        Whether the noise is normal, so that the shift says ε at every δ.
+        Whether scores are normal, so that their shift says ε at every δ.
     """
 
     name: str
     events: Mapping[Event, int]
     delta: float
-    threshold: float
     play: Callable[[int], Scores]
     runs: Mapping[Size, int]
+    threshold: float = 0.0
     goal: float | None = None
     is_gaussian: bool = False
 
@@ -134,7 +149,7 @@ class Finding:
         }
 
 
-def attempt(trial: Trial, runs: int, error: float) -> Finding:
+def attempt(trial: Trial, runs: int, of: int) -> Finding:
     """Make one attack or check.
 
     Parameters
@@ -143,26 +158,30 @@ def attempt(trial: Trial, runs: int, error: float) -> Finding:
         What to try.
     runs
         How many runs.
-    error
-        The probability with which a program without fault may raise an alarm here.
+    of
+        How many attacks and checks share one rate of false alarms, and one confidence.
     """
-    begun = time.perf_counter()
+    begun, false_alarm = time.perf_counter(), FALSE_ALARMS / of
     if isinstance(trial, Check):
         found = float(trial.p_value(runs))
         took = time.perf_counter() - begun
-        return Finding(trial.name, runs, took, found >= error, p_value=found)
+        return Finding(trial.name, runs, took, found >= false_alarm, p_value=found)
     certified = certify_epsilon(trial.events, trial.delta).epsilon
     scores = trial.play(runs)
-    bound = gaussian_bound if trial.is_gaussian else counting_bound
-    seen = seen_above(scores, trial.threshold)
+
+    def bound(error: float) -> float:
+        if trial.is_gaussian:
+            return gaussian_bound(scores, trial.delta, error)
+        return counting_bound(seen_above(scores, trial.threshold), trial.delta, error)
+
     return Finding(
         trial.name,
-        seen.of_first,
+        len(scores.first),
         time.perf_counter() - begun,
         # "not above", so that what is no number is an alarm
-        passed=bound(seen, trial.delta, error) <= certified,
+        passed=bound(false_alarm) <= certified,
         delta=trial.delta,
         certified=certified,
-        bound=bound(seen, trial.delta, 1 - CONFIDENCE),
+        bound=bound((1 - CONFIDENCE) / of),
         goal=trial.goal,
     )

@@ -25,6 +25,9 @@ __all__ = [
 _WIDEST = 200.0
 """No bound on ε is sought beyond this."""
 
+_FARTHEST, _TINY = 20.0, np.finfo(float).tiny
+"""A shift of more sd than that is no larger to us; scores without noise have one."""
+
 
 class Scores(NamedTuple):
     """Scores of runs on the first table, and of runs on its neighbour."""
@@ -66,15 +69,23 @@ def counting_bound(seen: Seen, delta: float, error: float) -> float:
     return max(0.0, math.log(right - delta) - math.log(wrong))
 
 
-def gaussian_bound(seen: Seen, delta: float, error: float) -> float:
+def gaussian_bound(scores: Scores, delta: float, error: float) -> float:
     """Return such an ε for a mechanism that is known to add normal noise.
 
-    The rates bound the shift μ in sd of the noise, and μ says ε at every δ. It holds
-    where scores are normal with one variance, which their own test must say.
+    The shift μ of scores, in sd of their noise, says ε at every δ. It is bounded by the
+    noncentral t distribution, which is exact where scores are normal with one variance;
+    their own test must say that they are. The sd is that of the scores, not what the
+    mechanism says.
     """
-    right, wrong = _rates(seen, error / 2)
-    mu = float(special.ndtri(right) - special.ndtri(wrong))
-    return gaussian_epsilon(mu, delta) if mu > 0 else 0.0
+    of_first, of_second = map(len, scores)
+    freedom, unit = of_first + of_second - 2, math.sqrt(1 / of_first + 1 / of_second)
+    shift = float(np.mean(scores.first) - np.mean(scores.second))
+    squares = math.fsum(float(np.var(part)) * len(part) for part in scores)
+    seen = shift / max(math.sqrt(squares / freedom), abs(shift) / _FARTHEST, _TINY)
+    if math.isnan(seen):
+        return math.nan
+    least = float(special.nctdtrinc(freedom, 1 - error, seen / unit))
+    return gaussian_epsilon(least * unit, delta) if least > 0 else 0.0
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:

@@ -8,32 +8,35 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from dpmcmc.audit.adaptive import adaptive_attacks
-from dpmcmc.audit.attack import CONFIDENCE, Finding, Size, Trial, attempt
+from dpmcmc.audit.attack import (
+    CONFIDENCE,
+    FALSE_ALARMS,
+    Finding,
+    Size,
+    Trial,
+    attempt,
+)
 from dpmcmc.audit.batches import batch_attacks, batch_checks
 from dpmcmc.audit.composed import composed_attacks
 from dpmcmc.audit.default_run import default_run_attacks
 from dpmcmc.audit.full_data import full_data_attacks
 from dpmcmc.audit.methods import method_attacks
 from dpmcmc.audit.outside import outside_attacks
+from dpmcmc.audit.protected import protection_attacks
 from dpmcmc.audit.randomness import randomness_checks
 from dpmcmc.audit.releases import release_attacks, release_checks
 from dpmcmc.audit.timing import Timing, timings
 from dpmcmc.errors import InputError
 from dpmcmc.progress import steps_bar
 
-__all__ = ["FALSE_ALARMS", "GROUPS", "Audit", "audit"]
-
-FALSE_ALARMS = 0.001
-"""The probability that an audit of a program without fault raises any alarm, at most.
-
-Each attack and check has an equal part of it.
-"""
+__all__ = ["GROUPS", "Audit", "audit"]
 
 GROUPS: dict[str, Callable[[], Sequence[Trial]]] = {
     "full-data": full_data_attacks,
     "batches": lambda: [*batch_attacks(), *batch_checks()],
     "methods": method_attacks,
     "releases": lambda: [*release_attacks(), *release_checks()],
+    "protection": protection_attacks,
     "randomness": randomness_checks,
     "adaptive": adaptive_attacks,
     "composed": composed_attacks,
@@ -99,8 +102,8 @@ class Audit:
         lines += [
             "",
             *self.skipped,
-            f"Bounds hold with {CONFIDENCE:.0%} confidence each. A program without "
-            f"fault raises an alarm in at most {FALSE_ALARMS:.1%} of audits.",
+            f"All bounds hold together with {CONFIDENCE:.0%} confidence. A program "
+            f"without fault raises an alarm in at most {FALSE_ALARMS:.1%} of audits.",
             f"{alarms} alarm{'' if alarms == 1 else 's'}."
             if alarms
             else "No certificate was broken.",
@@ -156,9 +159,7 @@ def audit(
     findings = []
     with steps_bar(len(trials), "Auditing", progress, " attacks") as done:
         for trial in trials:
-            findings.append(
-                attempt(trial, trial.runs[size], FALSE_ALARMS / len(trials))
-            )
+            findings.append(attempt(trial, trial.runs[size], len(trials)))
             done(1)
     measured = timings(size) if groups is None else ()
     return Audit(tuple(findings), size, tuple(skipped), measured)

@@ -134,7 +134,6 @@ def _statistics() -> Attack:
         name="sufficient statistics",
         events=plans[0].events,
         delta=delta,
-        threshold=0.0,
         play=play,
         runs={Size.QUICK: quick, Size.WHOLE: 10 * quick},
         goal=0.85,

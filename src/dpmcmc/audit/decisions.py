@@ -72,20 +72,21 @@ class Far:
 
 
 def decided(
-    table: list[float],
+    table: list[float] | Records,
     test: Test,
     kernel: Any,
     decisions: int,
     *,
     start: Any = None,
     chains: int = _CHAINS,
+    model: Model = MODEL,
 ) -> Any:
     """Run the boundary's chains on a table, and return all that they released.
 
     Parameters
     ----------
     table
-        One number for each record: 1, −1 or 0.
+        One number for each record: 1, −1 or 0; or sealed records of the model.
     test, kernel
         How a step is decided, and what proposes.
     decisions
@@ -94,6 +95,8 @@ def decided(
         θ where chains start, if it holds more than the usual.
     chains
         How many chains share them.
+    model
+        Of the records, if they are not such numbers.
 
     Returns
     -------
@@ -102,11 +105,12 @@ def decided(
     """
     steps = max(2, -(-decisions // chains))
     begun = {"at": 0.0} if start is None else start
+    sealed = table if isinstance(table, Records) else Records(np.asarray(table, float))
     with jax.enable_x64(True):
         points = {name: jnp.full(chains, value) for name, value in begun.items()}
         running = Chains(
-            MODEL,
-            Records(np.asarray(table, np.float64)),
+            model,
+            sealed,
             kernel,
             test,
             Tape.fresh(),

@@ -66,7 +66,7 @@ def outside_attacks() -> list[Attack]:
             delta=_DELTA,
             threshold=0.0,
             play=play,
-            runs={Size.QUICK: 100, Size.WHOLE: 4_000},
+            runs={Size.QUICK: 100, Size.WHOLE: 1_000},
         )
     ]
 

@@ -74,10 +74,12 @@ def tables() -> tuple[Records, Records]:
     return Records(np.array([0.0, 0.0, 1.0])), Records(np.array([0.0, 0.0, -1.0]))
 
 
-def sum_of(records: Records, measure: Measure, noise: float) -> np.ndarray:
+def sum_of(
+    records: Records, measure: Measure, noise: float, model: Model = MODEL
+) -> np.ndarray:
     """A noisy sum, by the boundary's own function and a fresh tape."""
     return release_sum(
-        MODEL,
+        model,
         records,
         measure,
         (),
@@ -142,7 +144,6 @@ def _attack(
         name=name,
         events={GaussianRelease(mu): count for mu, count in shifts.items()},
         delta=delta,
-        threshold=0.0,
         play=play,
         runs={Size.QUICK: quick, Size.WHOLE: 10 * quick},
         goal=0.85,

@@ -7,9 +7,12 @@ import json
 from collections.abc import Sequence
 
 from dpmcmc.audit.attack import Size, attempt
-from dpmcmc.audit.catalogue import FALSE_ALARMS, GROUPS
+from dpmcmc.audit.catalogue import GROUPS
 
 __all__ = ["main"]
+
+_OF = 100
+"""An attack counts as one of so many, as in a whole audit with room to spare."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -21,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     group, name = chosen.name.split(": ", 1)
     (trial,) = (one for one in GROUPS[group]() if one.name == name)
     runs = chosen.runs or trial.runs[Size.QUICK]
-    print(json.dumps(attempt(trial, runs, FALSE_ALARMS / 100).to_dict()))
+    print(json.dumps(attempt(trial, runs, _OF).to_dict()))
 
 
 if __name__ == "__main__":

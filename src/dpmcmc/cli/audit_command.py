@@ -39,8 +39,9 @@ def add(commands: Commands) -> None:
         "--only",
         metavar="GROUP",
         action="append",
-        help="only these attacks: full-data, batches, methods, releases, randomness, "
-        "adaptive, composed, default-run or outside; may be given several times",
+        help="only these attacks: full-data, batches, methods, releases, protection, "
+        "randomness, adaptive, composed, default-run or outside; may be given several "
+        "times",
     )
     audit.add_argument(
         "--picture", type=Path, metavar="FILE", help="write a picture, too"

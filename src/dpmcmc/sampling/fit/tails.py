@@ -177,14 +177,13 @@ def _sampled(
     states = generator.choice(size, size=_DRAWS, p=forward[-1].ravel())
     found = [states // slopes]
     for now in forward[-2::-1]:
-        before = states.copy()
-        for state in np.unique(states):
-            level, slope = divmod(int(state), slopes)
-            weights = (now * (leads == level) * turns[:, slope]).ravel()
-            those = states == state
-            before[those] = generator.choice(
-                size, size=int(those.sum()), p=weights / weights.sum()
-            )
-        states = before
+        each, which = np.unique(states, return_inverse=True)
+        level, slope = np.divmod(each, slopes)
+        weights = now * (leads == level[:, None, None]) * turns.T[slope][:, None, :]
+        rows = weights.reshape(len(each), size)
+        sums = np.cumsum(rows / rows.sum(axis=1, keepdims=True), axis=1)
+        uniform = np.empty(_DRAWS)
+        uniform[np.argsort(which, kind="stable")] = generator.random(_DRAWS)
+        states = np.sum((sums / sums[:, -1:])[which] <= uniform[:, None], axis=1)
         found.append(states // slopes)
     return np.stack(found[::-1], axis=1)
