@@ -16,11 +16,13 @@ TEXT = PAGE.read_text("utf-8")
 
 
 def test_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    first, second = re.findall(r"```python\n(.*?)```", TEXT, re.S)
-    (shown,) = re.findall(r"```text\n(.*?)```", TEXT, re.S)
+    first, second, third = re.findall(r"```python\n(.*?)```", TEXT, re.S)
+    shown, cells = re.findall(r"```text\n(.*?)```", TEXT, re.S)
     names: dict[str, object] = {}
     exec(first, names)
     assert capsys.readouterr().out == shown
+    exec(third, names)
+    assert capsys.readouterr().out == cells
     exec(second, names)
     model = names["model"]
     assert isinstance(model, Model)

@@ -85,12 +85,12 @@ def test_exact_statistics_are_not_clipped_and_are_the_log_likelihood(name):
 
     def stated(theta, record):
         features, constant = statistics.at(theta)
-        return statistics.of_record(record) @ features + constant
+        return statistics.vector(record) @ features + constant
 
     with jax.enable_x64(True):
         raw = jax.tree.map(jnp.asarray, records_of(model, generator, 2000))
         records = jax.jit(jax.vmap(model.preparation))(raw)
-        vectors = np.asarray(jax.jit(jax.vmap(statistics.of_record))(records))
+        vectors = np.asarray(jax.jit(jax.vmap(statistics.vector))(records))
         few = jax.tree.map(lambda leaf: leaf[:50], records)
         start = jax.tree.map(jnp.asarray, model.initial)
         points = jax.tree.map(

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""Logistic regressions: the model, its posterior without privacy, tables of cells."""
+"""Logistic regressions: the model, and its posterior without privacy."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -12,10 +12,9 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 
-import dpmcmc
 from benchmarks.peers.target import Density
 
-__all__ = ["Exact", "cells_model", "exact", "flat", "logistic", "model_of"]
+__all__ = ["Exact", "exact", "flat", "logistic", "model_of"]
 
 
 @cache
@@ -73,48 +72,3 @@ def exact(x: np.ndarray, y: np.ndarray, scale: float) -> Exact:
         if np.abs(step).max() < 1e-10:
             break
     return Exact(b, np.linalg.inv(information))
-
-
-def cells_model(rows: np.ndarray, scale: float) -> dpmcmc.Model:
-    """A regression whose covariates have few values: cells of a table are sufficient.
-
-    A record is ``{"cell": place of x among the rows, "y": 0 or 1}``. Statistics are
-    counts of (cell, y). No distribution of the noisy counts is stated: draws are moved
-    by what the noise may have moved, which holds for a model that is wrong as well.
-    """
-    cells, size = rows.shape
-    columns = np.asarray(rows, np.float32)
-
-    def etas(theta: Any) -> jax.Array:
-        return jnp.asarray(columns) @ theta["b"]
-
-    def log_likelihood(theta: Any, record: Any) -> jax.Array:
-        eta = etas(theta)[record["cell"]]
-        return record["y"] * eta - jax.nn.softplus(eta)
-
-    def of_record(record: Any) -> jax.Array:
-        place = record["cell"] + cells * record["y"]
-        return jax.nn.one_hot(place, 2 * cells) - 1 / (2 * cells)
-
-    def coefficients(theta: Any) -> jax.Array:
-        eta = etas(theta)
-        return jnp.concatenate([-jax.nn.softplus(eta), -jax.nn.softplus(-eta)])
-
-    def nearest(total: np.ndarray, records: int, _: float) -> np.ndarray:
-        counts = np.maximum(total + records / (2 * cells), 0)
-        return counts * (records / counts.sum()) - records / (2 * cells)
-
-    return dpmcmc.Model(
-        log_likelihood,
-        lambda theta: -jnp.sum(theta["b"] ** 2) / (2 * scale**2),
-        {"b": np.zeros(size)},
-        statistics=dpmcmc.Statistics(
-            of_record,
-            coefficients,
-            (1 - 1 / (2 * cells)) ** 0.5,
-            constant=lambda theta: jnp.mean(coefficients(theta)),
-            is_exact=True,
-            nearest=nearest,
-            words="cells of the table",
-        ),
-    )

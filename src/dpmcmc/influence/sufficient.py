@@ -29,8 +29,7 @@ def unit_statistics(statistics: Statistics, record: Any) -> jax.Array:
     It is 0 where T is not finite. What is added to other records is bounded once more,
     as whole numbers; here it is made what a residual takes, too.
     """
-    vector = jnp.asarray(statistics.of_record(record), jnp.result_type(float))
-    unit = vector / statistics.bound
+    unit = statistics.vector(record) / statistics.bound
     length = jnp.sqrt(jnp.sum(unit * unit))
     usable = jnp.isfinite(length)
     return jnp.where(usable, unit / jnp.maximum(length, 1), 0)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which coordinates of θ the records inform; the others are in the prior alone.
+"""Which coordinates of θ and which columns of a record a log-likelihood reads.
 
 In a hierarchical model the distribution of group effects has parameters that no
 record's log-likelihood reads. The gradient there is zero, whatever the records are: so
@@ -9,6 +9,7 @@ shapes alone, and so it is public.
 """
 
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -18,7 +19,7 @@ from jax.extend.core import Literal
 
 from dpmcmc.model.model import Model
 
-__all__ = ["informed_coordinates"]
+__all__ = ["columns_read", "informed_coordinates"]
 
 
 def informed_coordinates(model: Model, one_record: Any) -> np.ndarray:
@@ -42,6 +43,25 @@ def informed_coordinates(model: Model, one_record: Any) -> np.ndarray:
     """
     leaves = jax.tree.leaves(model.initial)
     sizes = [int(np.size(leaf)) for leaf in leaves]
+    informed = np.repeat(_inputs_read(model, one_record)[: len(leaves)], sizes)
+    return informed if informed.any() else np.full(sum(sizes), True)
+
+
+def columns_read(model: Model, one_record: Mapping[str, Any]) -> list[str]:
+    """The columns that the log-likelihood reads, itself or once they are prepared.
+
+    All of them, unless the program shows that one is not read.
+    """
+    parameters = len(jax.tree.leaves(model.initial))
+    read = _inputs_read(model, dict(one_record))[parameters:]
+    return [
+        name for name, is_read in zip(sorted(one_record), read, strict=True) if is_read
+    ]
+
+
+def _inputs_read(model: Model, one_record: Any) -> list[bool]:
+    """Which leaves of θ, then of a record, the log-likelihood reads."""
+    count = len(jax.tree.leaves((model.initial, one_record)))
     try:
         # one answer, whatever the precision of the chain
         with jax.enable_x64(False), warnings.catch_warnings():
@@ -51,10 +71,8 @@ def informed_coordinates(model: Model, one_record: Any) -> np.ndarray:
             )
             traced = jax.make_jaxpr(model.record_log_likelihood)(theta, one_record)
     except Exception:
-        return np.full(sum(sizes), True)
-    read = _read(traced.jaxpr, [True] * len(traced.jaxpr.outvars))[: len(leaves)]
-    informed = np.repeat(read, sizes)
-    return informed if informed.any() else np.full(sum(sizes), True)
+        return [True] * count
+    return _read(traced.jaxpr, [True] * len(traced.jaxpr.outvars))
 
 
 def _read(program: Any, wanted: list[bool]) -> list[bool]:

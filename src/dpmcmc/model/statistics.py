@@ -4,9 +4,11 @@
 
 A model may state that the log-likelihood of a record is T(x) · φ(θ) + a(θ), or about
 that: T of the record alone, φ and a of θ alone. Then Σ T is sufficient for θ, or
-nearly so. It is one vector, whatever the number of steps of a chain.
+nearly so. It is one vector, whatever the number of steps of a chain. Where a record is
+in one cell of a table, the vector is that of the counts.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -16,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.linalg import solve_triangular
 
-from dpmcmc.errors import InputError, require_positive
+from dpmcmc.errors import InputError, require_count, require_positive
 from dpmcmc.model.tracing import require_visible, shape_of_result, show_shapes
 
 __all__ = ["NoisyTotal", "Statistics", "check_statistics", "normal_log_density"]
@@ -28,7 +30,7 @@ class NoisyTotal(NamedTuple):
     Attributes
     ----------
     total
-        Σ T, with normal noise on each coordinate.
+        Σ T, with normal noise on each coordinate; counts, where T is a cell.
     possible
         A sum near it that records could have; for what must be positive.
     deviation
@@ -74,6 +76,12 @@ class Statistics:
         could have, in NumPy. Unless given, the sum is taken as it is.
     words
         What is added up, in words, for the statement.
+    cells
+        How many cells there are, if a record is in one cell of a table: T is 1 there
+        and 0 elsewhere. ``of_record`` returns the number of the cell then, from 0 to
+        ``cells`` − 1; a record with any other number counts for nothing. What is
+        released are counts, which the substitution of a record moves by √2, not by
+        2. The bound is 1.
     """
 
     of_record: Callable[[Any], Any]
@@ -84,9 +92,17 @@ class Statistics:
     log_density: Callable[[Any, NoisyTotal], Any] | None = None
     nearest: Callable[[np.ndarray, int, float], np.ndarray] | None = None
     words: str = "the model's statistics"
+    cells: int | None = None
 
     def __post_init__(self) -> None:
         require_positive("bound", self.bound, "Give the greatest length of T.")
+        if self.cells is not None:
+            require_count("cells", self.cells, "Give the number of cells.", least=2)
+            if self.bound != 1:
+                raise InputError(
+                    f"bound is {self.bound!r}, but statistics that are cells of a "
+                    "table have the length 1. Give bound=1.0."
+                )
         optional = ("constant", "log_density", "nearest")
         given = [name for name in optional if getattr(self, name) is not None]
         for name in ("of_record", "coefficients", *given):
@@ -95,6 +111,19 @@ class Statistics:
                     f"{name} is a {type(getattr(self, name)).__name__}; it must be a "
                     "function. Pass the function itself, not its result."
                 )
+
+    @property
+    def sensitivity(self) -> float:
+        """How far a substitution moves the sum at most, in units of the bound."""
+        return 2.0 if self.cells is None else math.sqrt(2)
+
+    def vector(self, record: Any) -> jax.Array:
+        """Return T of one prepared record, whatever ``of_record`` returns."""
+        found = jnp.asarray(self.of_record(record))
+        kind = jnp.result_type(float)
+        if self.cells is None:
+            return found.astype(kind)
+        return jax.nn.one_hot(found, self.cells, dtype=kind)
 
     def at(self, theta: Any) -> tuple[jax.Array, jax.Array]:
         """Return φ(θ) and a(θ)."""
@@ -144,10 +173,18 @@ def check_statistics(statistics: Statistics, theta: Any, record: Any) -> int:
     vector = shape_of_result("of_record", statistics.of_record, record)
     features, constant = shape_of_result("coefficients", statistics.at, theta)
     shape = getattr(vector, "shape", None)
+    if statistics.cells is not None:
+        if shape != () or vector.dtype.kind not in "iu":
+            raise InputError(
+                f"of_record returns {show_shapes(vector)}; of statistics that are "
+                "cells it must return the number of a cell, as an integer."
+            )
+        shape = (statistics.cells,)
     if shape is None or len(shape) != 1 or features.shape != shape or not shape[0]:
         raise InputError(
             f"of_record returns {show_shapes(vector)} and coefficients "
-            f"{show_shapes(features)}; they must be two vectors of one length."
+            f"{show_shapes(features)}; they must be two vectors of one length, or the "
+            "number of a cell and a vector with a number for each cell."
         )
     if constant.shape != ():
         raise InputError(

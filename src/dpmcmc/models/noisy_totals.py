@@ -194,33 +194,37 @@ def poisson_statistics(most: float) -> Statistics:
 
 
 def categorical_statistics(levels: int) -> Statistics:
-    """Statistics of a categorical: the vector of its level, less 1/K everywhere.
+    """Statistics of a categorical: how many records have each level.
 
     The distribution of the counts is taken as normal, with the model's moments.
     """
+
+    def cell_of(record: Any) -> jax.Array:
+        is_level = jnp.any(record["x"] == 1)
+        return jnp.where(is_level, jnp.argmax(record["x"]), -1)
 
     def log_density(theta: Any, noisy: NoisyTotal) -> jax.Array:
         probabilities = jnp.exp(log_weights(theta["logits"]))
         one = jnp.diag(probabilities) - jnp.outer(probabilities, probabilities)
         return normal_log_density(
-            noisy.total - noisy.records * (probabilities - 1 / levels),
+            noisy.total - noisy.records * probabilities,
             noisy.records * one + noisy.deviation**2 * jnp.eye(levels),
         )
 
     def nearest(total: np.ndarray, records: int, _: float) -> np.ndarray:
         """Counts of at least zero that add up to N."""
-        counts = np.maximum(total + records / levels, 0)
-        return counts * (records / max(counts.sum(), 1e-300)) - records / levels
+        counts = np.maximum(total, 0)
+        return counts * (records / max(counts.sum(), 1e-300))
 
     return Statistics(
-        lambda record: record["x"] - 1 / levels,
+        cell_of,
         lambda theta: log_weights(theta["logits"]),
-        math.sqrt(1 - 1 / levels),
-        constant=lambda theta: jnp.sum(log_weights(theta["logits"])) / levels,
+        1.0,
         is_exact=True,
         log_density=log_density,
         nearest=nearest,
         words="the levels",
+        cells=levels,
     )
 
 

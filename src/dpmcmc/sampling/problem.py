@@ -16,6 +16,7 @@ import numpy as np
 
 from dpmcmc import processes
 from dpmcmc.errors import InputError
+from dpmcmc.model.cells import with_cells
 from dpmcmc.model.fixed_order import fixed_model
 from dpmcmc.model.model import Model, check_model, names_of
 from dpmcmc.model.schema import Schema
@@ -151,7 +152,9 @@ def make_problem(
     point = None if from_prior else start
     stated = _as_model(model, sealed, dtype, point)
     made = _for_units(_declared(stated, sealed.schema), sealed)
-    if sealed.schema.size is not None and made.statistics is not None:
+    if sealed.schema.size is None:
+        made = with_cells(made, sealed.schema, sealed.shape_of_one(dtype))
+    elif made.statistics is not None:
         made = replace(made, statistics=None)  # they need the number of records
     if from_prior and made.draw_prior is None:
         raise InputError(

@@ -24,6 +24,9 @@ from dpmcmc.sampling.problem import Problem
 
 __all__ = ["ReleasedSum"]
 
+_ASIDE = 0.01
+"""How far from the start the climb to the mode begins, in each coordinate."""
+
 
 @dataclass(frozen=True, eq=False)
 class ReleasedSum:
@@ -129,7 +132,9 @@ class ReleasedSum:
 
     @property
     def _start(self) -> np.ndarray:
-        return self.problem.ravel(self.problem.initial)
+        """By the start: a log-likelihood may have a kink where a predictor is zero."""
+        start = self.problem.ravel(self.problem.initial)
+        return start + np.random.default_rng(0).choice([-_ASIDE, _ASIDE], len(start))
 
     @property
     def _unravel(self) -> Callable[[jax.Array], Any]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.accounting import BarkerBit, GaussianRelease
@@ -22,7 +23,7 @@ from dpmcmc.model.model import Model
 from dpmcmc.model.statistics import Statistics
 from dpmcmc.posterior import Posterior, Statement
 from dpmcmc.posterior.statement import StageSummary
-from dpmcmc.private import FullData, Grid, release_sum
+from dpmcmc.private import FullData, Grid, Tape, release_counts, release_sum
 from dpmcmc.progress import steps_bar
 from dpmcmc.proposals import Proposal
 from dpmcmc.sampling.chain import (
@@ -178,7 +179,7 @@ class _Sum:
     @property
     def noise(self) -> float:
         """The sd of the noise, in units of the bound on a record's statistics."""
-        return 2 / self.mu
+        return self.statistics.sensitivity / self.mu
 
     def run(
         self, context: Context, so_far: SoFar, charged: Charged, charge: Charge
@@ -195,30 +196,52 @@ class _Sum:
         charge(self.name, self.events)
         label = context.label("Statistics")
         with steps_bar(problem.size, label, context.progress, " records") as done:
-            total = release_sum(
+            total = self._release(problem, context.tape("control variates"))
+            done(problem.size)
+        yield Part(self.name, {"total": total})
+
+    def _release(self, problem: Problem, tape: Tape) -> np.ndarray:
+        """The noisy sum in units of the bound, or the noisy counts of cells."""
+        if self.statistics.cells is None:
+            return release_sum(
                 problem.model,
                 problem.records,
                 _UnitOf(self.statistics),
                 (),
-                context.tape("control variates"),
+                tape,
                 noise=self.noise,
                 dtype=problem.dtype,
                 devices=list(problem.devices),
             )
-            done(problem.size)
-        yield Part(self.name, {"total": total})
+        (counts,) = release_counts(
+            problem.model,
+            problem.records,
+            _CellOf(self.statistics),
+            (),
+            tape,
+            noise=self.noise,
+            dtype=problem.dtype,
+            devices=list(problem.devices),
+        )
+        return counts
 
     def describe(self, problem: Problem, so_far: SoFar) -> StageSummary:
         """What is added up, and its noise."""
         del problem, so_far
-        return StageSummary(
-            self.name,
+        statistics, noise = self.statistics, self.noise
+        words = (
             f"the sum over all {self.records:,} records of sufficient statistics "
-            f"({self.statistics.words}), each record's norm-clipped to "
-            f"{self.statistics.bound:.4g}, with normal noise of sd {self.noise:.4g} "
-            "times that.",
-            numbers={"noise": self.noise, "bound": self.statistics.bound},
+            f"({statistics.words}), each record's norm-clipped to "
+            f"{statistics.bound:.4g}, with normal noise of sd {noise:.4g} times that."
         )
+        if statistics.cells is not None:
+            words = (
+                f"how many of the {self.records:,} records are in each of the "
+                f"{statistics.cells} cells of a table ({statistics.words}), with "
+                f"normal noise of sd {noise:.4g} on each count."
+            )
+        numbers = {"noise": noise, "bound": statistics.bound}
+        return StageSummary(self.name, words, numbers=numbers)
 
     def objection(self, problem: Problem, so_far: SoFar) -> str | None:
         """None: a noisy sum makes wide intervals, not wrong ones."""
@@ -234,15 +257,40 @@ class _UnitOf:
 
     def __call__(self, model: Model, record: Any, public: Any) -> jax.Array:
         del public
-        if model.preparation is not None:
-            record = model.preparation(record)
-        return unit_statistics(self.statistics, record)
+        return unit_statistics(self.statistics, _prepared(model, record))
 
     def __hash__(self) -> int:
         return hash(id(self.statistics))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _UnitOf) and other.statistics is self.statistics
+
+
+@dataclass(frozen=True, eq=False)
+class _CellOf:
+    """The histogram of cells: which of them a record is in."""
+
+    statistics: Statistics
+
+    @property
+    def count(self) -> int:
+        """How many cells there are."""
+        assert self.statistics.cells is not None
+        return self.statistics.cells
+
+    def __call__(self, model: Model, record: Any, public: Any) -> jax.Array:
+        del public
+        return jnp.reshape(self.statistics.of_record(_prepared(model, record)), (1,))
+
+    def __hash__(self) -> int:
+        return hash(id(self.statistics))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _CellOf) and other.statistics is self.statistics
+
+
+def _prepared(model: Model, record: Any) -> Any:
+    return record if model.preparation is None else model.preparation(record)
 
 
 def _found(
@@ -283,4 +331,6 @@ def _note(is_exact: bool, statistics: Statistics, is_whole: bool) -> str:
             "each draw of the chain was moved by a draw of how far the noise of the "
             "sum may have moved the posterior; the chain's own draws are beside them"
         )
+    if statistics.cells is not None:
+        return f"{words}. A record with a missing value is in no cell."
     return f"{words}. A record with a missing value counts as one with statistics zero."

@@ -110,6 +110,11 @@ class Preparation:
         own = self.columns if isinstance(self.columns, Mapping) else ()
         return before | frozenset(own)
 
+    def steps_of(self, name: str) -> tuple[Step, ...]:
+        """The steps that a named column goes through, one after the other."""
+        before = () if self.first is None else self.first.steps_of(name)
+        return before + self._plan().get(name, ())
+
     def describe(self) -> tuple[str, ...]:
         """Say what is done to each column, one line each."""
         before = () if self.first is None else self.first.describe()
