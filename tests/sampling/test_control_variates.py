@@ -168,6 +168,22 @@ def test_a_curved_ridge_is_not_usable() -> None:
         assert usability(ridge, y, epsilon=2, seed=seed) in ("refused", "not usable")
 
 
+def test_a_ridge_that_no_clip_sees_is_refused_before_decisions_are_made() -> None:
+    """Each record's residual is far below the clip; all of them are of one sign."""
+    ridge = Model(
+        lambda t, y: (
+            -0.00025 * (y[0] - t["a"]) ** 2
+            - 0.0002 * (y[1] - t["b"] - 20 * t["a"] ** 2) ** 2
+        ),
+        lambda t: -0.0005 * (t["a"] ** 2 + (t["b"] + 20 * t["a"] ** 2) ** 2),
+        {"a": 0.0, "b": 0.0},
+    )
+    generator = np.random.default_rng(0)
+    y = np.array([0.0, 3.0]) + generator.normal(size=(100_000, 2)) * [45.0, 50.0]
+    for seed in range(3):
+        assert usability(ridge, y, epsilon=2, seed=seed) == "refused"
+
+
 def test_a_flat_direction_is_not_usable() -> None:
     """A column that is constant: records inform the sum of two coefficients."""
     generator = np.random.default_rng(1)

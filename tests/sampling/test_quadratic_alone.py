@@ -77,7 +77,11 @@ def found(records: Any) -> tuple[Posterior, MemoryCheckpoint]:
     def noisy(self: Fit, parts: Any) -> Any:
         fit = make(self, parts)
         return fit and replace(
-            fit, misfit=MOST_MISFIT + 1, missed=0.5, arrived=True, is_flat=False
+            fit,
+            misfit=MOST_MISFIT + 1,
+            missed=0.5 * fit.uncertain,
+            arrived=True,
+            is_flat=False,
         )
 
     checkpoint = Watched(stop=20)
@@ -158,12 +162,28 @@ def test_the_likelihood_is_that_of_the_noisy_gradient() -> None:
     ],
 )
 def test_only_noise_makes_it_alone(changes: Any, is_alone: bool) -> None:
-    fit = fitted(**{"misfit": 5.0, "missed": 0.5, **changes})
+    fit = fitted(**{"misfit": 5.0, "missed": 0.5, "uncertain": 1.0, **changes})
     assert fit.is_alone == is_alone
     stage = Fit(1.0, 1.0, 1.0, jnp.asarray)
     so_far = {"fit": [Part("found", fit.arrays())]}
     objection = stage.objection(None, so_far)  # type: ignore[arg-type]
     assert (objection is None) == (is_alone or fit.misfit < MOST_MISFIT)
+
+
+@pytest.mark.parametrize(
+    ("missed", "uncertain", "is_refused"),
+    [(1.9, 0.1, False), (2.1, 0.1, True), (9.0, 10.0, False), (11.0, 10.0, True)],
+)
+def test_what_no_quadratic_holds_is_refused_unless_noise_hides_it(
+    missed: float, uncertain: float, is_refused: bool
+) -> None:
+    """Even if no decision would be clipped: a ridge whose records are many."""
+    fit = fitted(misfit=0.0, missed=missed, uncertain=uncertain)
+    stage = Fit(1.0, 1.0, 1.0, jnp.asarray)
+    so_far = {"fit": [Part("found", fit.arrays())]}
+    objection = stage.objection(None, so_far)  # type: ignore[arg-type]
+    assert (objection is not None) == is_refused
+    assert objection is None or "far from quadratic" in objection
 
 
 def test_noise_is_measured_as_decisions_see_it() -> None:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""Histograms of residuals: none where all is quadratic, and what a clip cuts."""
+"""Residuals: none where all is quadratic, what a clip cuts, and what they add up to."""
 
 from typing import Any
 
@@ -13,10 +13,17 @@ from jax.flatten_util import ravel_pytree
 from dpmcmc import Model
 from dpmcmc.influence.derivatives import Frame
 from dpmcmc.influence.residual import Residual
-from dpmcmc.sampling.fit.misfit import ResidualBins, ResidualPublic, cut_by, in_all
+from dpmcmc.sampling.fit.misfit import (
+    ResidualBins,
+    ResidualPublic,
+    ResidualSums,
+    cut_by,
+    missed_by,
+)
 from dpmcmc.sampling.fit.tails import BINS, EDGES, Counts
 
 CLIP = 0.01
+STEPS = np.random.default_rng(0).normal(size=(2, 8, 2)).astype("float32")
 UNRAVEL = ravel_pytree(jnp.zeros(2))[1]
 RESIDUAL = Residual(
     frame=Frame(np.zeros(2), np.eye(2)),
@@ -30,13 +37,21 @@ RESIDUAL = Residual(
 )
 
 
-def bin_of(log_likelihood: Any, record: float, size: float = 1.0) -> int:
+def ask(question: Any, log_likelihood: Any, record: float, size: float) -> np.ndarray:
     model = Model(log_likelihood, lambda theta: 0.0, np.zeros(2))
-    steps = np.random.default_rng(0).normal(size=(2, 8, 2)).astype("float32")
-    public = ResidualPublic(RESIDUAL, size * steps[0], size * steps[1], CLIP)
-    found = jax.jit(lambda one: ResidualBins("float32")(model, one, public))(record)
+    public = ResidualPublic(RESIDUAL, size * STEPS[0], size * STEPS[1], CLIP)
+    found = jax.jit(lambda one: question(model, one, public))(record)
+    return np.asarray(found)
+
+
+def bin_of(log_likelihood: Any, record: float, size: float = 1.0) -> int:
+    found = ask(ResidualBins("float32"), log_likelihood, record, size)
     assert found.shape == (1,)
     return int(found[0])
+
+
+def sums_of(log_likelihood: Any, record: float, size: float = 1.0) -> np.ndarray:
+    return ask(ResidualSums("float32"), log_likelihood, record, size)
 
 
 def straight(theta: Any, record: Any) -> Any:
@@ -72,13 +87,43 @@ def test_what_is_cut_is_what_lies_beyond_the_clip() -> None:
     assert cut == pytest.approx(expected, rel=0.3)
 
 
-@pytest.mark.parametrize("clips", [0.1, 1.0, 30.0])
-def test_all_residuals_are_added_up(clips: float) -> None:
-    """Half of the records below every edge, and half at one length."""
-    values = np.zeros(BINS)
-    values[0] = values[np.searchsorted(EDGES, clips, side="right")] = 5000.0
-    found = in_all(Counts(values, 1.0), CLIP, 10_000)
-    assert 5000 * CLIP * clips / 1.3 < found < 5000 * CLIP * (clips * 1.3 + EDGES[0])
+def test_residuals_on_moves_are_those_of_the_log_likelihood() -> None:
+    """The ridge at 0 has the gradient (r, 0) and the Hessian diag(−1, 6r)."""
+    record, size = 0.7, 0.1
+
+    def height(v: np.ndarray) -> np.ndarray:
+        return -0.5 * (record - v[..., 0] - 3 * v[..., 1] ** 2) ** 2
+
+    def quadratic(v: np.ndarray) -> np.ndarray:
+        squares = -(v[..., 0] ** 2) + 6 * record * v[..., 1] ** 2
+        return record * v[..., 0] + squares / 2
+
+    current, proposed = size * STEPS.astype(float)
+    missed = (height(proposed) - quadratic(proposed)) - (
+        height(current) - quadratic(current)
+    )
+    expected = missed / (CLIP * np.sqrt(8))
+    assert np.linalg.norm(expected) < 1
+    np.testing.assert_allclose(
+        sums_of(curved, record, size), expected, rtol=0.01, atol=2e-5
+    )
+
+
+def test_residuals_of_a_record_are_bounded_together() -> None:
+    assert np.linalg.norm(sums_of(curved, 0.7, 10.0)) == pytest.approx(1, rel=1e-5)
+    assert np.all(sums_of(straight, 0.7) < 1e-3)
+    assert not sums_of(lambda t, record: jnp.log(t[0] - record), 0.7).any()
+
+
+def test_what_is_missed_is_read_out_of_the_noise() -> None:
+    """Sums of 3 on each move, with noise of sd 2; 4,000 moves, 6 standard errors."""
+    count, noise = 4000, 2.0
+    generator = np.random.default_rng(0)
+    sums = (3 + noise * generator.normal(size=count)) / (CLIP * np.sqrt(count))
+    error = np.sqrt((2 * noise**4 + 4 * noise**2 * 9) / count) / (2 * 3)
+    found = missed_by(sums, noise / (CLIP * np.sqrt(count)), CLIP)
+    assert found == pytest.approx(3, abs=6 * error)
+    assert missed_by(np.zeros(8), 1.0, CLIP) == 0
 
 
 def test_nothing_is_cut_where_all_are_below_the_clip() -> None:

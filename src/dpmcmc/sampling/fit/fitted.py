@@ -17,10 +17,14 @@ from dpmcmc.sampling.fit.last import Quadratic
 from dpmcmc.sampling.fit.questions import Unravel
 from dpmcmc.sampling.fit.rounds import Arrival
 
-__all__ = ["MOST_MISFIT", "Fitted", "fitted_to"]
+__all__ = ["MOST_MISFIT", "MOST_MISSED", "Fitted", "fitted_to"]
 
 MOST_MISFIT = 2.0
 """Decisions that cut more off differences of log densities are of no use."""
+
+MOST_MISSED = 2.0
+"""A quadratic that misses more of them, on moves of a few sd, and more than its noise
+hides, is not that of a normal posterior, and cannot say what noise does to the mode."""
 
 _MOSTLY_NOISE = 3.0
 """Intervals so many times as wide as without privacy hold noise for the most part."""
@@ -65,8 +69,9 @@ class Fitted:
         What the clip of a decision would cut off residuals that no quadratic holds,
         over all records: a difference of log densities.
     missed
-        What the quadratic misses of such differences, at most, relative to the sd that
-        noise gives them.
+        What the quadratic misses of such differences.
+    uncertain
+        The sd that the noise of the quadratic gives them.
     """
 
     point: np.ndarray
@@ -90,6 +95,7 @@ class Fitted:
     extremes: np.ndarray
     misfit: float = 0.0
     missed: float = 0.0
+    uncertain: float = np.inf
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Everything as arrays, to be kept."""
@@ -120,7 +126,7 @@ class Fitted:
         is_noisy = float(np.median(self.widening)) > _MOSTLY_NOISE
         return (
             (self.misfit > MOST_MISFIT or is_noisy)
-            and self.missed < 1
+            and self.missed < self.uncertain
             and self.arrived
             and not self.is_flat
         )

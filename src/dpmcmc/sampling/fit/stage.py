@@ -16,9 +16,15 @@ from dpmcmc.private import release_counts, release_sum
 from dpmcmc.progress import steps_bar
 from dpmcmc.sampling.fit.asking import Answer, Ask, Asking
 from dpmcmc.sampling.fit.basis import basis_of
-from dpmcmc.sampling.fit.fitted import MOST_MISFIT, Fitted, fitted_to
+from dpmcmc.sampling.fit.fitted import MOST_MISFIT, MOST_MISSED, Fitted, fitted_to
 from dpmcmc.sampling.fit.last import ask_last
-from dpmcmc.sampling.fit.misfit import ResidualBins, ResidualPublic, cut_by, in_all
+from dpmcmc.sampling.fit.misfit import (
+    ResidualBins,
+    ResidualPublic,
+    ResidualSums,
+    cut_by,
+    missed_by,
+)
 from dpmcmc.sampling.fit.place import Place, Setting
 from dpmcmc.sampling.fit.prior import LogPrior
 from dpmcmc.sampling.fit.questions import Unravel
@@ -34,7 +40,7 @@ _FOUND = "found"
 """The part that holds the result; it is computed from the others."""
 
 _RESIDUALS = 0.01
-"""The fraction of the budget for the histogram of residuals."""
+"""The fraction of the budget for the histogram of residuals, and for their sums."""
 
 _MOVES, _WIDER = 8, 2.0
 """Residuals are looked at on moves between points that scatter twice as widely as the
@@ -94,12 +100,12 @@ class Fit:
         kept = [part for part in so_far[self.name] if part.name != _FOUND]
         if len(kept) < len(so_far[self.name]):
             return
-        spent = math.fsum(
+        spent = [
             count * event.mu**2
             for events in charged.values()
             for event, count in events.items()
             if isinstance(event, GaussianRelease)
-        )
+        ]
         asked, number, again = 0.0, len(charged), iter(kept)
         asking = self._asking(context.problem)
         ask = next(asking)
@@ -107,7 +113,7 @@ class Fit:
             while True:
                 part = next(again, None)
                 if part is None:
-                    left = self.mu**2 * _ROUNDING - spent
+                    left = self.mu**2 * _ROUNDING - math.fsum(spent)
                     fraction = ask.fraction / (1 - asked)
                     mu = math.sqrt(max(left * fraction, 0.0)) * _ROUNDING
                     if mu**2 > left:
@@ -117,7 +123,8 @@ class Fit:
                     name = f"answer-{number:03d}"
                     charge(name, {GaussianRelease(mu): 1})
                     part = Part(name, _released(context, ask, mu, name))
-                    spent, number = spent + mu**2, number + 1
+                    spent.append(mu**2)
+                    number += 1
                     yield part
                 bar(round(100 * (asked + ask.fraction)) - round(100 * asked))
                 asked += ask.fraction
@@ -168,20 +175,23 @@ class Fit:
         found = self.found(so_far[self.name])
         if found is None:
             return "the fit was interrupted, and what it had asked was lost"
-        if found.misfit > MOST_MISFIT and found.missed < 1 and not found.is_alone:
+        is_missed = found.missed > max(MOST_MISSED, found.uncertain)
+        is_cut = found.misfit > MOST_MISFIT and not found.is_alone
+        if is_cut and found.missed < found.uncertain:
             return (
                 "noise outweighs what the records say: the budget of the fit was spent "
                 "before the posterior was found, or its curvature cannot be told from "
                 "none. Give a larger budget, more records, or fewer parameters"
             )
-        if found.misfit > MOST_MISFIT and not found.is_alone:
+        if is_cut or is_missed:
             return (
                 "about its mode, the log-likelihood is far from quadratic (a curved "
                 "ridge, several modes, or a few records that outweigh all others): "
-                f"decisions would cut {found.misfit:.0f} off log densities, where "
-                f"{MOST_MISFIT:.0f} is the most that leaves the posterior as it is. "
-                "Give a larger budget, write the parameters in another form, or take "
-                "dpmcmc.Barker, which needs no quadratic"
+                f"the quadratic misses {found.missed:.1f} of differences of log "
+                f"densities, and decisions would cut {found.misfit:.1f} off them, "
+                f"where {MOST_MISSED:g} and {MOST_MISFIT:g} are the most that leave "
+                "the posterior as it is. Give a larger budget, write the parameters in "
+                "another form, or take dpmcmc.Barker, which needs no quadratic"
             )
         usual = float(np.median(found.widening))
         if not usual < _MOST_WIDENING:
@@ -211,7 +221,7 @@ class Fit:
         arrival = yield from newton_rounds(first, self.mu, self.unravel)
         quadratic = yield from ask_last(
             arrival,
-            1 - arrival.spent - _RESIDUALS,
+            1 - arrival.spent - 2 * _RESIDUALS,
             problem.model.responses,
             self.unravel,
         )
@@ -226,18 +236,16 @@ class Fit:
         points = fitted.mode + moves @ root.T
         current, proposed = (_stacked(problem, rows) for rows in points)
         residual = fitted.residual(self.unravel, self.tempering, clipped=False)
+        looked = ResidualPublic(residual, current, proposed, self.clip)
         counts, noise = yield Ask(
-            ResidualBins(problem.dtype),
-            ResidualPublic(residual, current, proposed, self.clip),
-            _RESIDUALS,
-            histograms=1,
+            ResidualBins(problem.dtype), looked, _RESIDUALS, histograms=1
         )
-        found = Counts(counts[0], noise), self.clip, problem.size
-        uncertain = fitted.differences(points[1] - points[0])
+        sums = yield Ask(ResidualSums(problem.dtype), looked, _RESIDUALS)
         return replace(
             fitted,
-            misfit=cut_by(*found),
-            missed=in_all(*found) / max(uncertain, np.finfo(float).tiny),
+            misfit=cut_by(Counts(counts[0], noise), self.clip, problem.size),
+            missed=missed_by(*sums, self.clip),
+            uncertain=fitted.differences(points[1] - points[0]),
         )
 
 
