@@ -105,6 +105,11 @@ def test_costs_grow_as_the_currencies_say():
 def test_a_budget_is_given_in_one_currency():
     assert one_currency(epsilon=None, rho=0.5, mu=None) == ("rho", 0.5)
     assert one_currency(epsilon=None, rho=None) is None
-    for wrong in ({"epsilon": 1.0, "mu": 1.0}, {"rho": 0.0}, {"mu": math.nan}):
+    for wrong in (
+        {"epsilon": 1.0, "mu": 1.0},
+        {"rho": 0.0},
+        {"mu": math.nan},
+        {"rho": "1"},
+    ):
         with pytest.raises(InputError):
             one_currency(**wrong)

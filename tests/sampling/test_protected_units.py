@@ -12,6 +12,7 @@ from scipy import stats
 
 from dpmcmc import (
     Barker,
+    ControlVariates,
     InputError,
     MinibatchBarker,
     Model,
@@ -126,6 +127,15 @@ def test_a_statement_says_what_is_protected():
     assert "2 units (by id)" in str(statement)
     again = type(statement).from_json(statement.to_json())
     assert again == statement
+
+
+def test_sentences_count_units_not_records():
+    plan = plan_run(
+        problem(NORMAL, _two_units()), ControlVariates(), epsilon=1.0, delta=1e-6
+    )
+    fit, _, check = (row.sentence for row in plan.statement({}).stages)
+    assert "over all 2 units" in fit
+    assert check.endswith("units.")
 
 
 def test_a_model_of_a_unit_needs_units():

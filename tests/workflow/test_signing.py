@@ -128,6 +128,8 @@ def _cut_ledger(study: Path) -> None:
         lambda study: (study / "run/signature.json").unlink(),
         lambda study: (study / "run/posterior.nc").unlink(),
         lambda study: (study / "run/statement.json").write_text("{}"),
+        lambda study: (study / "run/statement.txt").write_text("ε = 0.1"),
+        lambda study: (study / "run/report.html").write_text("<p>ε = 0.1</p>"),
         lambda study: (study / "run/signature.json").write_text("no JSON"),
         _forged,
         _cut_ledger,
@@ -138,6 +140,12 @@ def test_what_was_changed_is_refused(
 ) -> None:
     damage(study)
     assert check(study)
+
+
+def test_what_is_for_readers_need_not_be_given_away(study: Path) -> None:
+    for name in ("statement.txt", "report.html"):
+        (study / "run" / name).unlink()
+    assert not check(study)
 
 
 @pytest.mark.parametrize("damage", [_relabelled, _swapped("statement.json")])

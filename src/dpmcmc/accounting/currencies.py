@@ -8,6 +8,7 @@ rounding may cost. The proofs are in ``docs/proofs/currencies.md``.
 
 import math
 from collections.abc import Iterable
+from numbers import Real
 from typing import NamedTuple
 
 from scipy import special
@@ -107,7 +108,8 @@ def one_currency(**given: float | None) -> tuple[str, float] | None:
         said = ", ".join(f"{name} = {value!r}" for name, value in amounts.items())
         raise InputError(f"the budget was given as {said}. Give one of them alone.")
     for name, value in amounts.items():
-        if isinstance(value, bool) or not 0 < value < math.inf:
+        is_number = isinstance(value, Real) and not isinstance(value, bool)
+        if not is_number or not 0 < value < math.inf:
             raise InputError(f"{name} is {value!r}; it must be a positive number.")
         return name, float(value)
     return None

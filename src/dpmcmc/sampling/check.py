@@ -94,9 +94,9 @@ class Check:
     def describe(self, problem: Problem, so_far: SoFar) -> StageSummary:
         """What was asked, and what it said."""
         words = (
-            "one histogram of what records differ by from their quadratics, beside the "
-            "clip of decisions, with "
-            f"normal noise of sd {math.sqrt(2) / self.mu:.3g} records"
+            f"one histogram of what {problem.counts} differ by from their quadratics, "
+            "beside the clip of decisions, with "
+            f"normal noise of sd {math.sqrt(2) / self.mu:.3g} {problem.counts}"
         )
         if self.chain.unread(so_far) is not None:
             words = "not asked, as there was no decision"

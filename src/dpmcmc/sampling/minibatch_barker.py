@@ -100,8 +100,8 @@ class MinibatchBarker:
             decision,
             test,
             setup,
-            f"decided on a fresh, secret batch of {batch:,} records drawn {how} "
-            "replacement, with each record's log-likelihood ratio clipped to "
+            f"decided on a fresh, secret batch of {batch:,} {problem.counts} drawn "
+            f"{how} replacement, with the log-likelihood ratio of each clipped to "
             f"±{bound / scale:.4g}, by the minibatch test with C = {self.variance:g}",
         )
 

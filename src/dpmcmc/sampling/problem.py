@@ -71,6 +71,11 @@ class Problem:
         return len(self.records)
 
     @property
+    def counts(self) -> str:
+        """What N counts, for sentences."""
+        return "records" if self.records.unit is None else "units"
+
+    @property
     def is_shared(self) -> bool:
         """Whether several processes sample it together."""
         return self.records.sizes is not None and processes.together() > 1

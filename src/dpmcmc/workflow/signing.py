@@ -3,9 +3,9 @@
 """Signed statements: draws, statement and ledger belong together, as a steward says.
 
 A steward signs with an Ed25519 key of their own, in a PEM file as OpenSSL makes it. The
-signature covers the bytes of the draws and of the statement, and the head of the ledger
-that was charged. Anyone with the public key can then find an edited, relabelled or
-swapped file, by `verify`.
+signature covers the bytes of the draws, of the statement and of the report, and the
+head of the ledger that was charged. Anyone with the public key can then find an edited,
+relabelled or swapped file, by `verify`.
 """
 
 import base64
@@ -38,6 +38,9 @@ __all__ = ["SIGNATURE", "Checked", "sign", "verify"]
 
 SIGNATURE = "signature.json"
 _DRAWS, _STATEMENT = "posterior.nc", "statement.json"
+_FOR_READERS = ("statement.txt", "report.html")
+"""They need not be given away; where they are, they are those that were signed."""
+
 _FORMAT = 1
 
 
@@ -107,7 +110,11 @@ def sign(out: str | Path, key: str | Path, *, ledger: str | None = None) -> Path
         raise InputError(f"nothing was signed: {' '.join(problems)}")
     signed = {
         "format": _FORMAT,
-        "files": {name: _digest(folder.path / name) for name in (_DRAWS, _STATEMENT)},
+        "files": {
+            name: _digest(folder.path / name)
+            for name in (_DRAWS, _STATEMENT, *_FOR_READERS)
+            if (folder.path / name).is_file()
+        },
         "label": statement.label,
         "ledger": charged,
         "public_key": _text(private.public_key().public_bytes_raw()),
@@ -129,7 +136,8 @@ def verify(
     Parameters
     ----------
     out
-        A folder with ``posterior.nc``, ``statement.json`` and ``signature.json``.
+        A folder with ``posterior.nc``, ``statement.json`` and ``signature.json``; and,
+        if they are given away, ``statement.txt`` and ``report.html``.
     public_key
         A PEM file with the steward's public key, from elsewhere.
     ledger
@@ -151,12 +159,7 @@ def verify(
         notes.append("No public key was given: whose signature it is was not checked.")
     elif _public_key(Path(public_key)) != own.public_bytes_raw():
         problems.append("It was signed with another key than the one that was given.")
-    for name in (_DRAWS, _STATEMENT):
-        path = folder / name
-        if not path.is_file():
-            problems.append(f"{name} is missing.")
-        elif files.get(name) != _digest(path):
-            problems.append(f"{name} is not the file that was signed.")
+    problems += _problems_of_files(folder, files)
     try:
         statement = Posterior.load(folder / _DRAWS).statement
     except InputError:
@@ -171,6 +174,18 @@ def verify(
     else:
         problems += _problems_of_ledger(ledger, charged, statement)
     return Checked(tuple(problems), tuple(notes))
+
+
+def _problems_of_files(folder: Path, files: dict[str, str]) -> list[str]:
+    """Whether all files are there, and those that were signed."""
+    problems = []
+    for name in (_DRAWS, _STATEMENT, *_FOR_READERS):
+        path = folder / name
+        if path.is_file() and files.get(name) != _digest(path):
+            problems.append(f"{name} is not the file that was signed.")
+        elif not path.is_file() and name not in _FOR_READERS:
+            problems.append(f"{name} is missing.")
+    return problems
 
 
 def _problems_of_statement(folder: Path, statement: Statement) -> list[str]:

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpmcmc import Model
-from dpmcmc.model.preparation import OneHot, Preparation
+from dpmcmc import Model, Records
+from dpmcmc.model.preparation import Clamp, OneHot, Preparation
 from dpmcmc.sampling.fit.basis import made_up
 from dpmcmc.sampling.fit.fitted import Fitted
 from dpmcmc.sampling.fit.twin import find_twin, sentence_on
@@ -156,3 +156,23 @@ def test_levels_that_a_model_states_make_no_other_mode() -> None:
     regions = made_up(given)["region"]
     assert set(np.unique(regions)) == {3, 7, 9}
     assert find_twin(given, fitted(np.array([-1.0, 0.4, 0.8]))) is None
+
+
+@pytest.mark.parametrize("unit", [None, "who"])
+def test_an_integer_that_is_clamped_to_zero_and_one_has_both(unit: Any) -> None:
+    """Made-up integers run to thousands: all but a few of them would be clamped to 1,
+    of which an intercept cannot be told."""
+    table = {"is_so": Y.astype(np.int64), "y": Y.astype(np.int64)}
+    if unit:
+        table["who"] = np.arange(len(Y))
+
+    def poisson(theta: Any, record: Any) -> Any:
+        eta = theta["b"][0] + theta["b"][1] * record["is_so"]
+        return record["y"] * eta - jnp.exp(eta)
+
+    bounds = {"is_so": Clamp(0, 1), "y": Clamp(0, 80)}
+    model = Model(
+        poisson, wide_prior, {"b": np.zeros(2)}, preparation=Preparation(bounds)
+    )
+    asked = problem(model, Records(table, unit=unit, most=2 if unit else None))
+    assert find_twin(asked, fitted(np.array([0.4, 0.2]))) is None

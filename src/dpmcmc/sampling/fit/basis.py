@@ -29,6 +29,9 @@ __all__ = ["Basis", "basis_of", "made_up"]
 _MADE_UP = 4096
 """Made-up records; integers among their values run up to here."""
 
+_OFTEN_SMALL = 512
+"""And so many before them whose integers are often 0 or 1, as if they were clamped."""
+
 _MOST_NUMBERS = 2**26
 _COLLINEAR = 1e-9
 
@@ -119,7 +122,7 @@ def made_up(problem: Problem) -> Any:
     generator = np.random.default_rng(1)
     for name, values in _stated_values(problem.model).items():
         if isinstance(made, dict) and made[name].ndim == 1:
-            chosen = generator.choice(np.asarray(values), _MADE_UP)
+            chosen = generator.choice(np.asarray(values), len(made[name]))
             made[name] = chosen.astype(made[name].dtype)
     return made
 
@@ -165,4 +168,10 @@ def _of_many_kinds(one_record: Any) -> Any:
         small = generator.standard_normal(shape)
         return np.choose(kind, [small, whole % 2, whole]).astype(leaf.dtype)
 
-    return jax.tree.map(column, one_record)
+    def with_small(leaf: np.ndarray) -> np.ndarray:
+        first = leaf[:_OFTEN_SMALL]
+        if np.issubdtype(leaf.dtype, np.integer):
+            first = np.where(generator.random(first.shape) < 0.5, first % 2, first)
+        return np.concatenate([first, leaf])
+
+    return jax.tree.map(with_small, jax.tree.map(column, one_record))

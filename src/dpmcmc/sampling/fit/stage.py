@@ -147,9 +147,9 @@ class Fit:
         found = self.found(so_far.get(self.name, ()))
         general = (
             "histograms of scales and lengths, and sums of norm-clipped gradients and "
-            f"Hessians over all {problem.size:,} records, in rounds that lead to the "
-            "posterior; bounds and rounds are chosen from earlier answers, and all "
-            f"together are one Gaussian release with μ = {self.mu:.4g}"
+            f"Hessians over all {problem.size:,} {problem.counts}, in rounds that lead "
+            "to the posterior; bounds and rounds are chosen from earlier answers, and "
+            f"all together are one Gaussian release with μ = {self.mu:.4g}"
         )
         if found is None:
             return StageSummary(self.name, f"{general}.", numbers={"mu": self.mu})
