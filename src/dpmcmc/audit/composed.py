@@ -31,7 +31,24 @@ _TABLES = ([0.0, 0.0, 1.0], [0.0, 0.0, -1.0])
 
 def composed_attacks() -> list[Attack]:
     """Three kinds of release together; and the stage of sufficient statistics."""
-    return [_three_kinds(), _statistics()]
+    statistics = Statistics(
+        of_record=lambda record: jnp.full(2, FAR) * record,
+        coefficients=lambda theta: jnp.full(2, theta["at"]),
+        bound=1.0,
+        is_exact=True,
+    )
+    cells = Statistics(
+        of_record=lambda record: (record > 0).astype(jnp.int32),
+        coefficients=lambda theta: jnp.full(2, theta["at"]),
+        bound=1.0,
+        is_exact=True,
+        cells=2,
+    )
+    return [
+        _three_kinds(),
+        _released("sufficient statistics", statistics, np.ones(2)),
+        _released("counts of cells", cells, np.array([-1.0, 1.0])),
+    ]
 
 
 def _three_kinds() -> Attack:
@@ -97,18 +114,13 @@ def _best_threshold(variance: float, delta: float, runs: int) -> float:
     return float(max(np.linspace(0.0, 2 * variance, 81), key=found))
 
 
-def _statistics() -> Attack:
-    """The stage of the sum, as a method plans and runs it."""
+def _released(name: str, statistics: Statistics, weights: np.ndarray) -> Attack:
+    """The stage of a sum, as a method plans and runs it."""
     model = Model(
         log_likelihood=lambda theta, record: theta["at"] * record,
         log_prior=lambda theta: -(theta["at"] ** 2),
         initial={"at": 0.0},
-        statistics=Statistics(
-            of_record=lambda record: jnp.full(2, FAR) * record,
-            coefficients=lambda theta: jnp.full(2, theta["at"]),
-            bound=1.0,
-            is_exact=True,
-        ),
+        statistics=statistics,
     )
     problems = [
         make_problem(model, one, start=None, precision="float32", devices=None)
@@ -124,14 +136,14 @@ def _statistics() -> Attack:
         stage = plan.stages[0]
         context = Context(plan.problem, None, progress=False)
         (part,) = stage.run(context, {stage.name: []}, {}, lambda *_: None)
-        return float(part.arrays["total"].sum())
+        return float(part.arrays["total"] @ weights)
 
     def play(runs: int) -> Scores:
         made = [np.array([score(plan) for _ in range(runs)]) for plan in plans]
         return Scores(*made)
 
     return Attack(
-        name="sufficient statistics",
+        name=name,
         events=plans[0].events,
         delta=delta,
         play=play,
