@@ -18,11 +18,14 @@ from jax.flatten_util import ravel_pytree
 from dpmcmc.influence import SumAlone, Unexplained
 from dpmcmc.model.statistics import Statistics
 from dpmcmc.model.tracing import as_float
-from dpmcmc.proposals import Proposal
+from dpmcmc.proposals import Mixture, Proposal, RandomWalk
 from dpmcmc.sampling.normal_shape import mode, moved, proposal_about
 from dpmcmc.sampling.problem import Problem
 
 __all__ = ["ReleasedSum"]
+
+_FAR, _WIDE = 0.3, 3.0
+"""Fraction of wide moves, and how many sd wide they are."""
 
 _ASIDE = 0.01
 """How far from the start the climb to the mode begins, in each coordinate."""
@@ -109,8 +112,16 @@ class ReleasedSum:
 
     @property
     def proposal(self) -> Proposal:
-        """Moves about the posterior that the sum makes."""
-        return proposal_about(self.wide_mean, self.shape[1])
+        """Moves about the posterior that the sum makes.
+
+        Where counts of cells cannot be told from zero, it is far from normal, and as
+        wide as the prior: some moves are wide.
+        """
+        about = proposal_about(self.wide_mean, self.shape[1])
+        if self.statistics.cells is None:
+            return about
+        wide = RandomWalk(_WIDE**2 * self.shape[1])
+        return Mixture([(1 - _FAR, about), (_FAR, wide)])
 
     def mover(
         self, generator: np.random.Generator

@@ -45,8 +45,9 @@ from dpmcmc.sampling.tempering import Tempering, tempered_records
 
 __all__ = ["SufficientStatistics"]
 
-_STEPS = 2500
-"""Steps of each chain that reads no record: they cost nothing."""
+_STEPS, _CELL_STEPS = 2500, 10_000
+"""Steps of each chain that reads no record: they cost nothing. Posteriors of cells may
+be far from normal, and take more."""
 
 _CHAINS = 4
 _DECISIONS = 4000
@@ -82,7 +83,8 @@ class SufficientStatistics:
         is_exact = statistics.is_exact
         steps = request.steps
         if steps is None:
-            steps = _STEPS if is_exact else max(1, _DECISIONS // chains)
+            free = _STEPS if statistics.cells is None else _CELL_STEPS
+            steps = free if is_exact else max(1, _DECISIONS // chains)
         decisions = 0 if is_exact else chains * steps
         splitting = Splitting(decisions, _FOR_DECISIONS)
         split = split_budget(request, problem.size, splitting)
