@@ -169,5 +169,15 @@ def test_what_is_said_last_holds() -> None:
     assert both.columns["age"].type == "integer"
     assert both.columns["ill"] == FULL.columns["ill"]
     assert FULL.joined(Schema()) == FULL
-    assert "house" not in Schema(both.columns, "age", 1).of_a_record
-    assert "age" not in Schema(both.columns, "age", 1).of_a_record
+    assert "house" not in Schema(both.columns, "age", 1).columns
+    assert "age" not in Schema(both.columns, "age", 1).columns
+
+
+def test_a_column_of_ids_needs_no_levels() -> None:
+    """As the template has it: ids are texts that nobody can list."""
+    schema = as_schema(
+        {"unit": "who", "most": 3, "columns": {"who": {"type": "text", "levels": None}}}
+    )
+    assert not schema.columns
+    with pytest.raises(InputError, match="leave a column of ids out"):
+        as_schema({"columns": {"who": {"type": "text"}}})

@@ -87,7 +87,7 @@ class DataFile:
         self.path = str(path) if "://" in str(path) else Path(path)
         declared = as_schema(schema)
         wanted = _names("columns", () if columns is None else columns)
-        wanted = wanted or tuple(declared.of_a_record)
+        wanted = wanted or tuple(declared.columns)
         self._file, self._stamp = _open(self.path)
         if not wanted and isinstance(self._file, TypedFile):
             wanted = tuple(name for name in self._file.names if name != declared.unit)

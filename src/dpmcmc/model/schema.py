@@ -78,7 +78,8 @@ class DeclaredColumn:
         if (kind == "text") != bool(levels):
             raise InputError(
                 "a text needs levels, the values that it may have, and nothing else "
-                "has them. Choose them without looking at the records."
+                "has them. Choose them without looking at the records; leave a column "
+                "of ids out."
             )
         if (kind == "date") != (origin is not None):
             raise InputError(
@@ -161,7 +162,8 @@ class Schema:
     Parameters
     ----------
     columns
-        For each column that is read a `DeclaredColumn`, or a dict of what it is given.
+        For each column that is read a `DeclaredColumn`, or a dict of what it is given;
+        that of the ids needs none.
     unit, most
         The column of ids if units are protected, such as persons with all their
         records, and how many records of a unit count; as in `Records`.
@@ -190,8 +192,6 @@ class Schema:
                 f"columns is {self.columns!r}; it must map names of columns to what is "
                 "known of them, as {'age': {'type': 'number', 'bounds': [0, 120]}}."
             )
-        made = {name: _column(name, one) for name, one in self.columns.items()}
-        object.__setattr__(self, "columns", made)
         unit, most = self.unit or None, _whole(self.most)
         if (unit is None) != (most is None) or not isinstance(unit, str | None):
             raise InputError(
@@ -204,11 +204,10 @@ class Schema:
                 require_count(name, count, "Choose it without looking at the records.")
             object.__setattr__(self, name, count)
         object.__setattr__(self, "unit", unit)
-
-    @property
-    def of_a_record(self) -> dict[str, DeclaredColumn]:
-        """The columns without that of the ids, which is no part of a record."""
-        return {name: one for name, one in self.columns.items() if name != self.unit}
+        # ids are compared as they are, and are no part of a record
+        of_a_record = {name: one for name, one in self.columns.items() if name != unit}
+        made = {name: _column(name, one) for name, one in of_a_record.items()}
+        object.__setattr__(self, "columns", made)
 
     def joined(self, other: "Schema") -> "Schema":
         """Both together; where both say something, what the other says."""
@@ -223,7 +222,7 @@ class Schema:
 
     def describe(self) -> tuple[str, ...]:
         """What is known of each column, one line each."""
-        found = self.of_a_record.items()
+        found = self.columns.items()
         return tuple(f"{name}: {one.describe()}" for name, one in found)
 
     def applied_to(self, model: Any) -> Any:
@@ -252,7 +251,7 @@ class Schema:
         made = replace(model, preparation=own, coords=coords)
         missing = {
             name: one.if_missing
-            for name, one in self.of_a_record.items()
+            for name, one in self.columns.items()
             if one.if_missing is not None
         }
         return integrate_missing(made, missing) if missing else made
@@ -261,7 +260,7 @@ class Schema:
         """What moves values to their bounds; None if there are no bounds."""
         found = {
             name: Clamp(*one.bounds)
-            for name, one in self.of_a_record.items()
+            for name, one in self.columns.items()
             if one.bounds is not None
         }
         return Preparation(found) if found else None

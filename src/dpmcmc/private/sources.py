@@ -126,7 +126,7 @@ def source_of(data: Any, schema: Schema) -> Source:
     """What a user gave as records; only types are looked at, no attribute evaluated."""
     if hasattr(type(data), "read_values"):
         return TableFile(data, tuple(data.dtypes))
-    columns, declared = columns_of(data), schema.of_a_record
+    columns, declared = columns_of(data), schema.columns
     if not declared:
         return Table(columns)
     wanted = [*declared, *([] if schema.unit is None else [schema.unit])]

@@ -167,7 +167,7 @@ def _columns(schema: Schema) -> Html:
             "days" if one.origin is not None else one.measured_in or NONE,
             one.describe(),
         )
-        for name, one in schema.of_a_record.items()
+        for name, one in schema.columns.items()
     ]
     head = ["Column", "Measured in", "What is known of it"]
     return table("Columns of the table", head, rows, "texts") if rows else Html()
