@@ -13,7 +13,11 @@ import pytest
 import dpmcmc
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = sorted(page.relative_to(DOCS) for page in DOCS.rglob("*.md"))
+PAGES = sorted(
+    page.relative_to(DOCS)
+    for kind in ("md", "ipynb")
+    for page in DOCS.rglob(f"*.{kind}")
+)
 EXECUTED = [
     page for page in PAGES if page.parts[0] in {"index.md", "tutorial", "how-to"}
 ]
@@ -33,7 +37,10 @@ def listed() -> set[Path]:
                 if not entry or entry.startswith(":"):
                     continue
                 root = DOCS if entry.startswith("/") else (DOCS / page).parent
-                matches = list(root.glob(entry.lstrip("/") + ".md"))
+                matches = [
+                    *root.glob(entry.lstrip("/") + ".md"),
+                    *root.glob(entry.lstrip("/") + ".ipynb"),
+                ]
                 assert matches, f"{page} lists {entry}, which is no page"
                 found |= {match.relative_to(DOCS) for match in matches}
     return found

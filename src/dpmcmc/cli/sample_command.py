@@ -251,6 +251,8 @@ def _shown(question: "Question") -> str:
             f"{how_it_stands(question.standing)} This run reserves "
             f"{question.fraction:.2%} of it."
         )
+    if question.seconds is not None:
+        lines.append(_duration(question.seconds))
     return "\n".join(filled(line) for line in lines)
 
 
@@ -261,7 +263,20 @@ def _values(question: "Question") -> dict[str, Any]:
         "statement": json.loads(question.statement.to_json()),
         "ledger": None if standing is None else standing.to_dict(),
         "fraction": question.fraction,
+        "seconds": question.seconds,
     }
+
+
+def _duration(seconds: float) -> str:
+    """A rough number of seconds in words."""
+    for size, unit in ((86_400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds >= 0.95 * size:
+            count = round(seconds / size)
+            return (
+                f"Time: about {count:,} {unit}{'s' * (count > 1)} on this machine, by "
+                "a timing on made-up records. Half of it or twice as much is possible."
+            )
+    return "Time: less than a minute on this machine."
 
 
 def _tell(outcome: "Outcome", as_json: bool) -> None:

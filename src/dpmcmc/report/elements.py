@@ -54,8 +54,10 @@ def table(
     """A table whose first column names its rows; one that is too wide scrolls."""
     body = Html()
     for name, *cells in rows:
-        # A name such as coefficients[age] may be broken before its place.
-        first = fill('<th scope="row">$name</th>', name=name).replace("[", "<wbr>[")
+        # A name such as coefficients[region=south] may be broken before its place.
+        safe = name if isinstance(name, Html) else escape(name)
+        parted = safe.replace("[", "<wbr>[").replace("=", "=<wbr>")
+        first = fill('<th scope="row">$name</th>', name=Html(parted))
         body = Html(f"{body}<tr>{first}{each('<td>$a</td>', zip(cells))}</tr>\n")
     return fill(
         '<div class="scroll" tabindex="0" role="region" aria-label="$caption">\n'

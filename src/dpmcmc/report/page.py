@@ -50,10 +50,7 @@ _MODEL_LINK = Html('<li><a href="#model">The model</a></li>')
 _PREDICTIONS_LINK = Html('<li><a href="#predictions">Predictions</a></li>')
 _BUDGET_LINK = Html('<li><a href="#budget">The budget of the data set</a></li>')
 _NOT_PRIVATE = Html('<strong class="alarm">NOT PRIVATE</strong>')
-_AWARE = (
-    "Means and intervals count the noise of what was released before the chain; "
-    "effective draws and R-hat are the chain’s own."
-)
+_AWARE = "All numbers count the noise of what was released before the chain."
 
 
 def write_report(

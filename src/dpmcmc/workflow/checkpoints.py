@@ -44,11 +44,14 @@ class Question(NamedTuple):
         How the budget in the ledger stands before, if there is a ledger.
     fraction
         The fraction of that budget that is reserved for the run.
+    seconds
+        About how long the run will take, if that is more than a moment.
     """
 
     statement: Statement
     standing: Overview | None = None
     fraction: float | None = None
+    seconds: float | None = None
 
 
 Ask = Callable[[Question], None]

@@ -17,7 +17,8 @@ from dpmcmc.ledger import Ledger, Overview
 from dpmcmc.model.schema import as_schema
 from dpmcmc.posterior import Posterior, Statement
 from dpmcmc.report import Budget, BudgetEntry, filing, write_report
-from dpmcmc.workflow.checkpoints import Ask, checkpoint_for
+from dpmcmc.workflow.checkpoints import Ask, Question, checkpoint_for
+from dpmcmc.workflow.duration import expected_seconds
 from dpmcmc.workflow.following import announced, drawn
 from dpmcmc.workflow.interrupted import interrupted
 from dpmcmc.workflow.job import Job, facts_of, job_of, open_ledger, settled
@@ -183,7 +184,12 @@ def _go(
     ask: Ask,
     progress: bool,
 ) -> Outcome:
-    checkpoint = checkpoint_for(job, folder, ledger, ask)
+
+    def told(question: Question) -> None:
+        seconds = expected_seconds(job, study, question.statement)
+        ask(question._replace(seconds=seconds))
+
+    checkpoint = checkpoint_for(job, folder, ledger, told)
     try:
         posterior = drawn(job, study, checkpoint, progress)
         folder.save_posterior(posterior)
