@@ -26,6 +26,15 @@ LEVELS = {
         ("age + income", "gaussian", "~"),
         ("~ age", "gaussian", "parsed"),
         ("income ~ age +", "gaussian", "parsed"),
+        ("income ~ 1 / age", "gaussian", "an operator"),
+        ("income ~ age + (1 | region | ill)", "gaussian", "an operator"),
+        ("y ~ age ~ income", "gaussian", "more than one '~'"),
+        ("weight ~ age", "gaussian", "bounds of 'weight'"),
+        ("ill ~ age", "gaussian", "'ill' has levels"),
+        ("income ~ sqrt(age - 50)", "gaussian", "not finite"),
+        ("income ~ I(age > 200)", "gaussian", "I\\(age > 200\\)"),
+        ("income ~ poly(age, 0)", "gaussian", "at least 1"),
+        ("income ~ bs(region, df=4)", "gaussian", "'region'"),
         ("income ~ age ** 2", "gaussian", "I\\(age\\*\\*2\\)"),
         ("income ~ 0", "gaussian", "no term"),
         ("income ~ agee", "gaussian", "'age' meant by 'agee'"),
@@ -80,11 +89,30 @@ def test_a_mistake_is_named(formula: str, family: str, named: str) -> None:
         ({"priors": {"weight": 1.0}}, "'weight'"),
         ({"priors": {"age": -1.0}}, "'age'"),
         ({"prior_scale": 0.0}, "prior_scale"),
+        ({"group_scale": "wide"}, "group_scale"),
+        ({"bounds": None}, "bounds is a NoneType"),
+        ({"bounds": {"age": 110, "income": (0, 1)}}, "bounds\\['age'\\] is 110"),
+        ({"bounds": {"age": (0, np.inf), "income": (0, 1)}}, "finite"),
+        ({"levels": {"region": ["north"]}}, "at least two"),
+        ({"units": {"weight": "kg"}}, "'weight'"),
+        ({"units": {"age": 3}}, "units\\['age'\\] is 3"),
+        ({"family": None}, "family is None"),
     ],
 )
 def test_what_is_declared_is_checked(given: dict, named: str) -> None:
     with pytest.raises(InputError, match=named):
         dpmcmc.formula("income ~ age", **{"bounds": BOUNDS, "levels": LEVELS, **given})
+
+
+def test_a_name_is_not_said_to_mean_itself() -> None:
+    with pytest.raises(InputError) as refused:
+        dpmcmc.formula("income ~ (1 | age)", bounds=BOUNDS, levels=LEVELS)
+    assert "meant" not in str(refused.value)
+
+
+def test_a_formula_is_text() -> None:
+    with pytest.raises(InputError, match="the formula is 3"):
+        dpmcmc.formula(3)  # type: ignore[arg-type]
 
 
 def test_a_column_that_the_table_lacks_is_named_before_values_are_read() -> None:

@@ -117,7 +117,7 @@ class Declared:
 
     def _meant(self, missing: Sequence[str]) -> str:
         known = [*self.bounds, *self.levels]
-        for name in missing:
+        for name in set(missing).difference(known):
             if close := get_close_matches(name, known, 1):
                 return f" Was {close[0]!r} meant by {name!r}?"
         return ""

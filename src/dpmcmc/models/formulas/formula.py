@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Formulas: a regression from one line, with everything that a private run needs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dpmcmc.errors import InputError, require_positive
@@ -109,9 +109,12 @@ def formula(
     declared = {
         "formula": formula,
         "family": family,
-        "bounds": {name: list(pair) for name, pair in _items("bounds", bounds)},
+        "bounds": {name: _pair(pair) for name, pair in _items("bounds", bounds)},
         "levels": {name: _plain(values) for name, values in _items("levels", levels)},
-        "units": {name: str(unit) for name, unit in _items("units", units)},
+        "units": {
+            name: _unit(name, unit, [*bounds, *levels])
+            for name, unit in _items("units", units)
+        },
         "priors": dict(_items("priors", priors)),
         "prior_scale": prior_scale,
         "group_scale": group_scale,
@@ -165,7 +168,9 @@ def formula_of_schema(text: str, family: str, schema: Schema) -> Model:
         elif one.bounds is not None:
             bounds[name] = one.bounds
     units = {
-        name: one.measured_in for name, one in schema.columns.items() if one.measured_in
+        name: one.measured_in
+        for name, one in schema.columns.items()
+        if one.measured_in and (name in bounds or name in levels)
     }
     return formula(text, family=family, bounds=bounds, levels=levels, units=units)
 
@@ -277,6 +282,22 @@ def _items(name: str, given: Any) -> Any:
             "columns."
         )
     return given.items()
+
+
+def _pair(given: Any) -> Any:
+    """Bounds as JSON has them; what is no pair is refused where they are checked."""
+    return list(given) if isinstance(given, Iterable) else given
+
+
+def _unit(name: str, given: Any, declared: Sequence[str]) -> str:
+    if name not in declared:
+        raise InputError(
+            f"units names {name!r}, of which neither bounds nor levels are declared. "
+            "Give them, or leave the unit out."
+        )
+    if not isinstance(given, str):
+        raise InputError(f"units[{name!r}] is {given!r}; it must be text, as 'years'.")
+    return given
 
 
 def _plain(values: Any) -> Any:

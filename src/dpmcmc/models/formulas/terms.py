@@ -160,9 +160,12 @@ def _described(text: Any) -> Any:
     try:
         found = model_description(text)
     except Exception as problem:  # of several kinds, none of which has a base
+        why = str(problem) or "it has no end"
+        if isinstance(problem, TypeError):
+            why = "an operator stands between terms that it cannot join"
         raise InputError(
-            f"the formula {text!r} cannot be parsed: {str(problem) or 'it has no end'}."
-            " Write it as 'ill ~ age * income + C(region) + (1 | clinic)'."
+            f"the formula {text!r} cannot be parsed: {why}. Write it as "
+            "'ill ~ age * income + C(region) + (1 | clinic)'."
         ) from None
     finally:
         remarks.removeFilter(listen)
