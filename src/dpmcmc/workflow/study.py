@@ -23,7 +23,7 @@ from dpmcmc.files import DataFile, FileError
 from dpmcmc.files.problems import not_readable
 from dpmcmc.model import Model, Preparation, Schema
 from dpmcmc.model.schema import as_schema
-from dpmcmc.models.formulas import columns_of, formula_of_schema
+from dpmcmc.models.formulas import columns_of, formula
 from dpmcmc.private import Records
 from dpmcmc.rehearsal.simulate import Covariates
 from dpmcmc.workflow.job import Job
@@ -235,7 +235,7 @@ def _study_of_formula(job: Job) -> tuple[Study, str]:
     if job.columns is not None:
         raise InputError("a formula names its columns. Leave the columns out.")
     schema = as_schema(job.schema).joined(Schema(unit=job.unit, most=job.most))
-    model = formula_of_schema(job.model, job.family or "gaussian", schema)
+    model = formula(job.model, family=job.family or "gaussian", schema=schema)
     assert model.declared is not None
     declared = json.dumps(model.declared, sort_keys=True)
     digest = hashlib.sha256(declared.encode()).hexdigest()

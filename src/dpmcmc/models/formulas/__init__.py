@@ -8,7 +8,6 @@ from dpmcmc.models.formulas.formula import (
     coded_table,
     columns_of,
     formula,
-    formula_of_schema,
     regression_of,
 )
 
@@ -18,7 +17,6 @@ __all__ = [
     "columns_of",
     "declared_rows",
     "formula",
-    "formula_of_schema",
     "regression_of",
     "series_of",
 ]

@@ -9,7 +9,7 @@ from dpmcmc.errors import InputError, require_positive
 from dpmcmc.model.model import Model
 from dpmcmc.model.preparation import Clamp, OneHot, Preparation, Step
 from dpmcmc.model.responses import Moments
-from dpmcmc.model.schema import Schema
+from dpmcmc.model.schema import Schema, as_schema
 from dpmcmc.models.formulas.bounds_and_levels import Declared
 from dpmcmc.models.formulas.coding import CodedTable
 from dpmcmc.models.formulas.families import FAMILIES, Family
@@ -21,7 +21,6 @@ __all__ = [
     "coded_table",
     "columns_of",
     "formula",
-    "formula_of_schema",
     "regression_of",
     "steps_of",
 ]
@@ -40,6 +39,7 @@ def formula(
     formula: str,
     *,
     family: str = "gaussian",
+    schema: Schema | None = None,
     bounds: Mapping[str, Range] = {},
     levels: Mapping[str, Sequence[Any]] = {},
     units: Mapping[str, str] = {},
@@ -65,6 +65,10 @@ def formula(
     family
         gaussian, student-t, bernoulli, binomial, poisson, negative-binomial, ordinal,
         categorical, gamma or weibull. Exposure is ``offset(log(years))``.
+    schema
+        What is known of the table, as in `Records`, in place of the next three; where
+        both say something of a column, these do. Integers with bounds that the formula
+        takes as levels have all integers between.
     bounds
         For each column of numbers, public bounds to which it is clamped.
     levels
@@ -106,6 +110,10 @@ def formula(
     >>> model.coords["predictor"]
     ('age', 'region=south')
     """
+    known = _of_schema(formula, as_schema(schema))
+    bounds = {**known["bounds"], **dict(_items("bounds", bounds))}
+    levels = {**known["levels"], **dict(_items("levels", levels))}
+    units = {**known["units"], **dict(_items("units", units))}
     declared = {
         "formula": formula,
         "family": family,
@@ -150,11 +158,10 @@ def formula(
     )
 
 
-def formula_of_schema(text: str, family: str, schema: Schema) -> Model:
-    """A formula with the bounds, levels and units of measurement of a schema.
-
-    Integers with bounds that the formula takes as levels have all integers between.
-    """
+def _of_schema(text: str, schema: Schema) -> dict[str, dict[str, Any]]:
+    """Bounds, levels and units of measurement of the columns that are read."""
+    if not schema.columns:
+        return {"bounds": {}, "levels": {}, "units": {}}
     of_levels = _of_levels(Parsed.of(text))
     bounds: dict[str, Range] = {}
     levels: dict[str, Sequence[Any]] = {}
@@ -172,7 +179,7 @@ def formula_of_schema(text: str, family: str, schema: Schema) -> Model:
         for name, one in schema.columns.items()
         if one.measured_in and (name in bounds or name in levels)
     }
-    return formula(text, family=family, bounds=bounds, levels=levels, units=units)
+    return {"bounds": bounds, "levels": levels, "units": units}
 
 
 def regression_of(declared: Mapping[str, Any]) -> Regression:

@@ -1,0 +1,41 @@
+# SPDX-FileCopyrightText: 2026 The dpmcmc authors
+# SPDX-License-Identifier: Apache-2.0
+"""Formulas by a schema: what it says of columns, and what is said beside it."""
+
+import dpmcmc
+from dpmcmc import Schema
+
+SCHEMA = Schema(
+    {
+        "ill": {"type": "boolean"},
+        "age": {"type": "number", "bounds": [0, 110], "measured_in": "years"},
+        "region": {"levels": ["north", "south"]},
+        "clinic": {"type": "integer", "bounds": [3, 5]},
+        "height": {"type": "number", "measured_in": "cm"},  # which is not read
+        "person": {"type": "text"},
+    },
+    unit="person",
+    most=2,
+)
+TEXT = "ill ~ age + C(region) + (1 | clinic)"
+
+
+def test_a_schema_says_what_arguments_would() -> None:
+    by_schema = dpmcmc.formula(TEXT, family="bernoulli", schema=SCHEMA)
+    by_hand = dpmcmc.formula(
+        TEXT,
+        family="bernoulli",
+        bounds={"ill": (0.0, 1.0), "age": (0.0, 110.0)},
+        levels={"region": ["north", "south"], "clinic": [3, 4, 5]},
+        units={"age": "years"},
+    )
+    assert by_schema.declared == by_hand.declared
+
+
+def test_what_is_said_beside_a_schema_holds() -> None:
+    model = dpmcmc.formula(
+        TEXT, family="bernoulli", schema=SCHEMA, bounds={"age": (18, 65)}
+    )
+    assert model.declared is not None
+    assert model.declared["bounds"]["age"] == [18, 65]
+    assert model.declared["levels"]["clinic"] == [3, 4, 5]
