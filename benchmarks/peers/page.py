@@ -87,7 +87,7 @@ def _rest(experiment: Experiment, cell: list[Run]) -> list[str]:
         return [""] * (len(experiment.extras) + 3)
     good = _good(cell)
     medians = [
-        _number(float(np.median(ended(good, name)))) if good else "–"
+        _number(float(np.median(ended(good, name)))) if ended(good, name) else "–"
         for name in experiment.extras
     ]
     lost = len(cell) - len(good)
@@ -211,7 +211,8 @@ def draw(experiment: Experiment, runs: list[Run], path: Path) -> None:
     figure = Figure(figsize=(10 if has_widths else 7.5, 3.8), layout="constrained")
     panels = figure.subplots(1, 1 + has_widths, squeeze=False)[0]
     places = np.arange(len(experiment.epsilons))
-    names = list(experiment.methods)
+    made = {run["method"] for run in runs}
+    names = [name for name in experiment.methods if name in made]
     names += [name for name in experiment.published if name not in names]
     for index, method in enumerate(names):
         shift = 0.7 * ((index + 0.5) / len(names) - 0.5)
@@ -241,6 +242,7 @@ def draw(experiment: Experiment, runs: list[Run], path: Path) -> None:
     for axes in panels:
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter(_minor_label)
         axes.set_xticks(places, [f"ε = {epsilon:g}" for epsilon in experiment.epsilons])
         axes.set_xlim(-0.6, len(places) - 0.4)
         axes.grid(axis="y", alpha=0.3)
@@ -252,6 +254,11 @@ def draw(experiment: Experiment, runs: list[Run], path: Path) -> None:
         *panels[0].get_legend_handles_labels(), fontsize=7, loc="outside right center"
     )
     figure.savefig(path, dpi=110)
+
+
+def _minor_label(value: float, _: int | None = None) -> str:
+    """Labels between powers of ten: twos and fives alone."""
+    return f"{value:g}" if f"{value:e}"[0] in "25" else ""
 
 
 def _values(said: str) -> list[float]:
