@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dpmcmc.adapters import NumPyro
+    from dpmcmc.adapters import NumPyro, PyMC
     from dpmcmc.errors import InputError, NotUsableError, StoppedError
     from dpmcmc.files import read_schema
     from dpmcmc.model import Model, Preparation, PythonFunction, Schema, Statistics
@@ -41,6 +41,7 @@ _HOMES = {
     "NumPyro": "dpmcmc.adapters",
     "Posterior": "dpmcmc.posterior",
     "Preparation": "dpmcmc.model",
+    "PyMC": "dpmcmc.adapters",
     "PythonFunction": "dpmcmc.model",
     "RandomWalk": "dpmcmc.proposals",
     "Records": "dpmcmc.private",
@@ -82,6 +83,7 @@ __all__ = [
     "NumPyro",
     "Posterior",
     "Preparation",
+    "PyMC",
     "PythonFunction",
     "RandomWalk",
     "Records",

@@ -12,9 +12,9 @@ import jax
 import jax.numpy as jnp
 
 from dpmcmc.errors import InputError
-from dpmcmc.model.tracing import show_shapes
+from dpmcmc.model.tracing import shape_of_result, show_shapes
 
-__all__ = ["Bound", "bind"]
+__all__ = ["Bound", "bind", "require_traceable"]
 
 Columns = Mapping[str, Any]
 """Arrays by the name of their column, with a common leading axis."""
@@ -42,7 +42,7 @@ class Bound:
         """Call the model with the columns."""
         first = [
             parameter.name
-            for parameter in _parameters(self.model)
+            for parameter in inspect.signature(self.model).parameters.values()
             if parameter.kind is parameter.POSITIONAL_ONLY and parameter.name in columns
         ]
         rest = {name: column for name, column in columns.items() if name not in first}
@@ -75,11 +75,12 @@ class Bound:
         return getattr(inspect.unwrap(function), "__code__", None)
 
 
-def bind(model: Callable[..., Any], one_record: Any) -> Bound:
+def bind(model: Callable[..., Any], one_record: Any, library: str) -> Bound:
     """Match the columns of a record with the arguments of a model, by name.
 
     Columns that the model does not take are left out. Arguments with a default, such
-    as those bound by `functools.partial`, need no column.
+    as those bound by `functools.partial`, need no column. ``library`` is the one that
+    the model is written for.
 
     Raises
     ------
@@ -89,11 +90,11 @@ def bind(model: Callable[..., Any], one_record: Any) -> Bound:
     """
     if not callable(model) or isinstance(model, type):
         raise InputError(
-            f"model is a {type(model).__name__}; it must be a NumPyro model: a "
+            f"model is a {type(model).__name__}; it must be a {library} model: a "
             "function of the columns of the records. Pass the function itself."
         )
-    columns = _columns(one_record)
-    parameters = _parameters(model)
+    columns = _columns(one_record, library)
+    parameters = _parameters(model, library)
     taken = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     missing = [p.name for p in taken if p.default is p.empty and p.name not in columns]
     if missing:
@@ -116,23 +117,45 @@ def bind(model: Callable[..., Any], one_record: Any) -> Bound:
     return Bound(model, {name: columns[name] for name in names}, left_out)
 
 
-def _parameters(model: Callable[..., Any]) -> list[inspect.Parameter]:
+def require_traceable(
+    bound: Bound, function: Callable[..., Any], *arguments: Any
+) -> None:
+    """Refuse a model in which a function that runs it fails, and name the line.
+
+    Raises
+    ------
+    InputError
+        If it fails; the line is the last one in the file of the model.
+    """
+
+    class Placed:
+        """The function, said to be where the model is."""
+
+        __code__ = bound.code
+
+        def __call__(self, *arguments: Any) -> Any:
+            return function(*arguments)
+
+    shape_of_result("the model", Placed(), *arguments)
+
+
+def _parameters(model: Callable[..., Any], library: str) -> list[inspect.Parameter]:
     try:
         return list(inspect.signature(model).parameters.values())
     except ValueError:  # a function that is not written in Python
         raise InputError(
-            f"the arguments of the model {model!r} cannot be read. Give a NumPyro "
+            f"the arguments of the model {model!r} cannot be read. Give a {library} "
             "model: a function of the columns of the records, written in Python."
         ) from None
 
 
-def _columns(one_record: Any) -> dict[str, jax.ShapeDtypeStruct]:
+def _columns(one_record: Any, library: str) -> dict[str, jax.ShapeDtypeStruct]:
     is_dict = isinstance(one_record, Mapping)
     named = is_dict and all(isinstance(name, str) for name in one_record)
     leaves = list(one_record.values()) if named else []
     if not named or not jax.tree_util.all_leaves(leaves):
         raise InputError(
-            f"one record is {show_shapes(one_record)}, but a NumPyro model takes "
+            f"one record is {show_shapes(one_record)}, but a {library} model takes "
             "columns by name. Give a table, or a dict of arrays such as "
             '{"x": x, "y": y}, named like the arguments of the model.'
         )

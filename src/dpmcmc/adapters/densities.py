@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -21,30 +21,10 @@ from numpyro.distributions import ExpandedDistribution, Independent
 
 from dpmcmc.adapters.arguments import Bound
 from dpmcmc.adapters.layout import Layout, combinations
+from dpmcmc.adapters.parts import Start, Theta
 from dpmcmc.adapters.sites import Message, log_density, run, support_of, transform_of
 
-__all__ = ["Densities", "Start"]
-
-Theta = Mapping[str, Any]
-"""Unconstrained values of the latent sites outside the plate; discrete ones as is."""
-
-
-class Start(NamedTuple):
-    """Where chains start, unconstrained.
-
-    Attributes
-    ----------
-    theta
-        The point.
-    is_possible
-        Whether each value given by the user is in the support of its site.
-    log_prior
-        The log-density of the prior there.
-    """
-
-    theta: dict[str, Any]
-    is_possible: dict[str, Any]
-    log_prior: Any
+__all__ = ["Densities"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,7 +62,7 @@ class Densities:
         # A scope puts a slash into names, which no file of draws can hold.
         return {name.replace("/", "."): trace[name]["value"] for name in names}
 
-    def start(self, given: Theta, key: jax.Array) -> "Start":
+    def start(self, given: Theta, key: jax.Array) -> Start:
         """A public place to start: the values given, else the centre of the prior.
 
         Discrete values that are not given are drawn.
@@ -114,16 +94,16 @@ class Densities:
 
     def log_likelihood(self, theta: Theta, record: Mapping[str, Any]) -> jax.Array:
         """The log-likelihood of one record."""
-        latent = self.constrained(theta)
-        return self.log_likelihoods(latent, self.bound.of_one(record), 1)[0]
+        return self.log_likelihoods(theta, self.bound.of_one(record), 1)[0]
 
     def log_likelihoods(
-        self, latent: Mapping[str, Any], columns: Mapping[str, Any], count: int
+        self, theta: Theta, columns: Mapping[str, Any], count: int
     ) -> jax.Array:
         """The log-likelihood of each of several records, from one run of the model.
 
         The discrete latents of a record are summed over: log Σ p(z) p(x | z).
         """
+        latent = self.constrained(theta)
 
         def joint(choice: Mapping[str, Any]) -> jax.Array:
             def value_of(site: Message) -> Any:

@@ -8,10 +8,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from dpmcmc.adapters.arguments import bind
-from dpmcmc.adapters.densities import Densities, Start
+from dpmcmc.adapters.assembled import assemble, is_wide
+from dpmcmc.adapters.densities import Densities
 from dpmcmc.adapters.layout import lay_out
 from dpmcmc.adapters.person_plate import (
     EFFECT,
@@ -19,15 +19,11 @@ from dpmcmc.adapters.person_plate import (
     takes_ids,
     with_effects,
 )
-from dpmcmc.adapters.sites import Site, require_traceable
 from dpmcmc.adapters.stated_responses import responses_of
-from dpmcmc.adapters.synthetic import require_separate_records
-from dpmcmc.adapters.translated import kept, same_program
-from dpmcmc.errors import InputError, require_count
+from dpmcmc.errors import require_count
 from dpmcmc.model.coords import Coords, Dims
 from dpmcmc.model.model import Model
 from dpmcmc.model.preparation import Preparation
-from dpmcmc.model.tracing import is_double, show_shapes
 
 __all__ = ["NumPyro", "from_numpyro"]
 
@@ -155,110 +151,18 @@ def from_numpyro(
         something given does not fit it. No record is read.
     """
     count = require_count("count", count, "Give the number of records.")
-    with jax.enable_x64(_is_wide(one_record)):
+    with jax.enable_x64(is_wide(one_record)):
         if preparation is not None:
             one_record = preparation.check(one_record)
-        bound = bind(model, one_record)
+        bound = bind(model, one_record, "NumPyro")
         layout = lay_out(bound, count, plate)
         parts = Densities(bound, count, layout)
-        given = {
-            name: _value(name, value, layout.latents)
-            for name, value in (initial or {}).items()
-        }
-
-        def translated() -> Model:
-            return _translated(parts, given, preparation, coords or {}, dims or {})
-
-        stated = (plate, preparation, repr(coords or {}), repr(dims or {}))
-        return kept(same_program(parts, given, stated), translated)
-
-
-def _translated(
-    parts: Densities,
-    given: Mapping[str, np.ndarray],
-    preparation: Preparation | None,
-    coords: Coords,
-    dims: Dims,
-) -> Model:
-    """The model of one record, once it is known that there can be one."""
-    layout, one_record = parts.layout, dict(parts.bound.one)
-    start = _start(parts, given)
-    require_traceable(parts.bound, parts.log_likelihood, start, one_record)
-    key = jax.eval_shape(jax.random.key, 0)
-    can_draw = layout.has_prior_distribution and _can_trace(parts.draw_prior, key)
-    can_simulate = layout.observed is not None and _can_trace(
-        parts.simulate, start, key, one_record
-    )
-    adapted = Model(
-        log_likelihood=parts.log_likelihood,
-        log_prior=jax.jit(parts.log_prior),
-        initial=start,
-        transform=jax.jit(parts.show),
-        draw_prior=jax.jit(parts.draw_prior) if can_draw else None,
-        simulate=jax.jit(parts.simulate) if can_simulate else None,
-        preparation=preparation,
-        responses=responses_of(parts, start),
-        coords=coords,
-        dims=dims,
-    )
-    require_separate_records(adapted, parts)
-    return adapted
-
-
-def _is_wide(one_record: Any) -> bool:
-    """Whether JAX is set to 64-bit numbers, or a record holds them."""
-    wide = is_double(jnp.result_type(float))
-    return wide or any(leaf.dtype.itemsize == 8 for leaf in jax.tree.leaves(one_record))
-
-
-def _can_trace(function: Callable[..., Any], *arguments: Any) -> bool:
-    """Whether all distributions that a function draws from have a sampler."""
-    try:
-        jax.eval_shape(function, *arguments)
-    except Exception:  # a distribution without a sampler says so in several ways
-        return False
-    return True
-
-
-def _start(parts: Densities, given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The starting point, unconstrained, with the values that are given."""
-
-    def begin(given: Mapping[str, Any]) -> Start:
-        return parts.start(given, jax.random.key(0))
-
-    require_traceable(parts.bound, begin, given)
-    start = jax.device_get(jax.jit(begin)(given))
-    for name, is_possible in start.is_possible.items():
-        if not is_possible:
-            raise InputError(
-                f"initial has {name!r} outside the support of its prior. Give a value "
-                "that the prior allows."
-            )
-    if not np.isfinite(start.log_prior):
-        raise InputError(
-            f"the log-density of the prior is {start.log_prior} at the starting point "
-            f"{_shown(parts, start.theta)}; it must be finite. Give initial={{name: "
-            "value}} with values inside the support, for some or all latent sites."
+        return assemble(
+            parts,
+            lambda theta: responses_of(parts, theta),
+            initial=initial,
+            preparation=preparation,
+            coords=coords or {},
+            dims=dims or {},
+            stated=(plate,),
         )
-    return dict(start.theta)
-
-
-def _value(name: str, value: Any, latents: Mapping[str, Site]) -> np.ndarray:
-    if name not in latents:
-        raise InputError(
-            f"initial names {name!r}, which is no parameter of the model; its "
-            f"parameters are {', '.join(map(repr, latents))}."
-        )
-    site = latents[name]
-    array = np.asarray(value)
-    if array.dtype.kind not in "biuf" or array.shape != site.shape:
-        raise InputError(
-            f"initial has {name!r} as {show_shapes(value)}; it must be real numbers of "
-            f"shape {site.shape}, on the scale of the site."
-        )
-    return np.asarray(array, int if site.is_discrete else float)
-
-
-def _shown(parts: Densities, start: Mapping[str, Any]) -> str:
-    values = jax.device_get(jax.jit(parts.show)(start))
-    return ", ".join(f"{name} = {value}" for name, value in values.items())

@@ -106,7 +106,7 @@ def _effect_site(
 ) -> tuple[str, str]:
     """The site of the effects, and its plate."""
     ids = jax.ShapeDtypeStruct((), jnp.int32)
-    bound = bind(model, {**one_record, unit: ids})
+    bound = bind(model, {**one_record, unit: ids}, "NumPyro")
     try:
         seeded = handlers.seed(bound, rng_seed=jax.random.key(0))
         trace = handlers.trace(seeded).get_trace(bound.blanks(2))

@@ -10,10 +10,9 @@ import jax.numpy as jnp
 from numpyro import distributions as dist
 from numpyro import handlers
 
-from dpmcmc.adapters.arguments import Bound
+from dpmcmc.adapters.arguments import Bound, require_traceable
 from dpmcmc.adapters.origins import Origin, origins
 from dpmcmc.errors import InputError
-from dpmcmc.model.tracing import shape_of_result
 
 __all__ = [
     "Message",
@@ -23,7 +22,6 @@ __all__ = [
     "log_density",
     "outline",
     "require_size",
-    "require_traceable",
     "run",
     "support_of",
     "transform_of",
@@ -124,28 +122,6 @@ def support_of(site: Message) -> jax.Array:
     """All values that one draw at a discrete site can take, along the first axis."""
     values = site["fn"].enumerate_support(expand=False)
     return jnp.reshape(values, (len(values), *site["fn"].event_shape))
-
-
-def require_traceable(
-    bound: Bound, function: Callable[..., Any], *arguments: Any
-) -> None:
-    """Refuse a model in which a function that runs it fails, and name the line.
-
-    Raises
-    ------
-    InputError
-        If it fails; the line is the last one in the file of the model.
-    """
-
-    class Placed:
-        """The function, said to be where the model is."""
-
-        __code__ = bound.code
-
-        def __call__(self, *arguments: Any) -> Any:
-            return function(*arguments)
-
-    shape_of_result("the model", Placed(), *arguments)
 
 
 def outline(bound: Bound, count: int, plate: str | None = None) -> Outline:

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.adapters.arguments import Bound
-from dpmcmc.adapters.densities import Densities
+from dpmcmc.adapters.parts import Parts
 from dpmcmc.errors import InputError
 from dpmcmc.model.model import Model
 
@@ -36,7 +36,7 @@ _FLOATS: tuple[Maker, ...] = (
 """Floats at which a likelihood should be finite: a fraction, any real, a count."""
 
 
-def require_separate_records(model: Model, parts: Densities) -> None:
+def require_separate_records(model: Model, parts: Parts) -> None:
     """Refuse a model in which the likelihood of a record depends on other records.
 
     On synthetic records, the log-likelihood of each is computed from a run of the
@@ -54,7 +54,7 @@ def require_separate_records(model: Model, parts: Densities) -> None:
         if model.simulate is not None:
             keys = jax.random.split(jax.random.key(seed), _TOGETHER)
             columns = jax.vmap(model.simulate, (None, 0, 0))(theta, keys, columns)
-        together = parts.log_likelihoods(parts.constrain(theta), columns, _TOGETHER)
+        together = parts.log_likelihoods(theta, columns, _TOGETHER)
         alone = jax.vmap(lambda record: parts.log_likelihood(theta, record))(columns)
         return together, alone
 
@@ -69,7 +69,7 @@ def require_separate_records(model: Model, parts: Densities) -> None:
             raise InputError(
                 "the likelihood of a record depends on the other records: the model "
                 "gives a synthetic record another log-likelihood alone than among "
-                f"{_TOGETHER}. Inside the plate, use what belongs to one record: no "
+                f"{_TOGETHER}. In the likelihood, use what belongs to one record: no "
                 "mean over records, not their number, and observations of the shape of "
                 "their distribution. Bind public numbers with functools.partial."
             )

@@ -15,7 +15,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from dpmcmc.adapters.densities import Densities
+from dpmcmc.adapters.parts import Parts
 from dpmcmc.model.model import Model
 
 __all__ = ["kept", "same_program"]
@@ -38,7 +38,7 @@ def kept(key: Hashable | None, translate: Callable[[], Model]) -> Model:
 
 
 def same_program(
-    parts: Densities, given: Mapping[str, np.ndarray], stated: tuple[Hashable, ...]
+    parts: Parts, given: Mapping[str, np.ndarray], stated: tuple[Hashable, ...]
 ) -> Hashable | None:
     """What two translations have in common if either can stand for the other.
 

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc import processes
+from dpmcmc.adapters.libraries import adapted, is_of_library
 from dpmcmc.errors import InputError
 from dpmcmc.model.cells import with_cells
 from dpmcmc.model.fixed_order import fixed_model
@@ -130,8 +131,9 @@ def make_problem(
     Parameters
     ----------
     model
-        A `Model`; a NumPyro model that takes the columns of the records by name; or
-        an object that makes one by ``for_records`` (and ``for_units``), as `NumPyro`.
+        A `Model`; a NumPyro or PyMC model that takes the columns of the records by
+        name; or an object that makes one by ``for_records`` (and ``for_units``), as
+        `NumPyro`.
     records
         `Records`, or what they are made of.
     start
@@ -240,27 +242,26 @@ def _require_compilable(model: Model, initial: Any, record: Any, dtype: str) -> 
 
 
 def _as_model(model: Any, records: Records, dtype: Precision, start: Any) -> Model:
-    """The model that was given, or that NumPyro's is turned into, at ``start``."""
+    """The model that was given, or that another library's is turned into."""
     if isinstance(model, Model):
         if start is None or start is model.initial:  # else it is compiled anew
             return model
         _require_like(start, model.initial)
         return replace(model, initial=start)
-    if isinstance(model, type) or not (
-        callable(model) or hasattr(model, "for_records")
-    ):
+    makes_model = hasattr(model, "for_records") and not isinstance(model, type)
+    if not makes_model and not is_of_library(model):
         raise InputError(
-            f"model is a {type(model).__name__}; it must be a dpmcmc.Model or a "
-            "NumPyro model. Make one from a log-likelihood of one record, a prior, and "
-            "a place to start."
+            f"model is a {type(model).__name__}; it must be a dpmcmc.Model, or a "
+            "NumPyro or PyMC model. Make one from a log-likelihood of one record, a "
+            "prior, and a place to start."
         )
     if start is not None and not isinstance(start, Mapping):
         raise InputError(
-            f"start is {show_shapes(start)}; for a NumPyro model it must be a dict of "
-            "values of its latent sites, by name, or 'prior'."
+            f"start is {show_shapes(start)}; for a NumPyro or PyMC model it must be "
+            "a dict of values of its parameters, by name, or 'prior'."
         )
-    if not hasattr(model, "for_records"):
-        model = _numpyro(model)
+    if not makes_model:
+        model = adapted(model)
     with jax.enable_x64(is_double(dtype)):
         one = records.shape_of_one(dtype)
         if isinstance(one, Unit):
@@ -273,17 +274,6 @@ def _as_model(model: Any, records: Records, dtype: Precision, start: Any) -> Mod
         else:
             made = model.for_records(len(records), one, start)
     return made
-
-
-def _numpyro(model: Callable[..., Any]) -> Any:
-    try:
-        from dpmcmc.adapters import NumPyro  # noqa: PLC0415 - slow to import
-    except ModuleNotFoundError:
-        raise InputError(
-            "model is a function, which stands for a NumPyro model, but NumPyro is not "
-            "installed. Install dpmcmc[numpyro], or give a dpmcmc.Model."
-        ) from None
-    return NumPyro(model)
 
 
 def _require_like(start: Any, initial: Any) -> None:

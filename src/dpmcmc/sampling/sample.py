@@ -80,8 +80,8 @@ def sample(
     ----------
     model
         A `Model`: the log-likelihood of one record, the prior, and a place to start;
-        or a NumPyro model that takes the columns of the records by name (wrap it in
-        `dpmcmc.NumPyro` to name its plate or a preparation).
+        or a NumPyro or PyMC model that takes the columns of the records by name (wrap
+        it in `dpmcmc.NumPyro` or `dpmcmc.PyMC` to add a preparation).
     records
         A pytree of arrays with a common leading axis; a pandas, polars or Arrow
         table; or `Records` made of one.
@@ -107,9 +107,9 @@ def sample(
         How many first steps summaries leave out; a quarter of them unless given. They
         cost what the others cost.
     start
-        Where to start: a point like θ (for a NumPyro model, values of its latent sites
-        by name), or "prior" for draws from the prior. The model's own point unless
-        given.
+        Where to start: a point like θ (for a NumPyro or PyMC model, values of its
+        parameters by name), or "prior" for draws from the prior. The model's own point
+        unless given.
     precision
         Precision of θ and of the log-likelihood. Unless given, float64 if JAX is set
         to it, else float32. Decisions are made in int64 and float64 either way.

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpmcmc.adapters.libraries import adapted, is_of_library
 from dpmcmc.errors import InputError, require_count
 from dpmcmc.files import DataFile, FileError
 from dpmcmc.files.problems import not_readable
@@ -29,7 +30,7 @@ from dpmcmc.rehearsal.simulate import Covariates
 from dpmcmc.workflow.job import Job
 
 if TYPE_CHECKING:
-    from dpmcmc.adapters import NumPyro
+    from dpmcmc.adapters import NumPyro, PyMC
 
 __all__ = ["Study", "load_study", "study_of"]
 
@@ -41,10 +42,11 @@ class Study:
     Parameters
     ----------
     model
-        A `Model` whose records have named columns; or a NumPyro model that takes
-        columns by name, in `dpmcmc.NumPyro` where its plate must be named.
+        A `Model` whose records have named columns; or a NumPyro or PyMC model that
+        takes columns by name, in `dpmcmc.NumPyro` or `dpmcmc.PyMC` where more must be
+        said of it.
     columns
-        The columns that are read; unless given, those that a NumPyro model takes (its
+        The columns that are read; unless given, those that such a model takes (its
         arguments without a default, or with None for one), that the schema declares,
         or all of a Parquet or Arrow file. Those of a text file must be named or
         declared.
@@ -56,7 +58,7 @@ class Study:
         Where covariates of simulated records come from, as in `rehearse`.
     """
 
-    model: "Model | NumPyro | Callable[..., Any]"
+    model: "Model | NumPyro | PyMC | Callable[..., Any]"
     columns: Sequence[str] | None = None
     schema: Schema = field(default_factory=Schema)
     preparation: Preparation | None = None
@@ -79,7 +81,10 @@ class Study:
             return tuple(self.columns)
         if isinstance(self.model, Model):
             return None
-        function: Any = getattr(self.model, "model", None) or self.model
+        made: Any = adapted(self.model) if is_of_library(self.model) else self.model
+        function = getattr(made, "model", made)
+        if not callable(function):
+            return tuple(made.columns)
         taken = inspect.signature(function).parameters
         kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
         return tuple(
@@ -103,9 +108,7 @@ class Study:
         """
         model: Any = self.model
         if not isinstance(model, Model) and not hasattr(model, "for_records"):
-            from dpmcmc.adapters import NumPyro  # noqa: PLC0415 - optional
-
-            model = NumPyro(model)
+            model = adapted(model)
         before, own = self.preparation, model.preparation
         if before is None:
             return model
@@ -163,7 +166,7 @@ class Study:
 
 
 def load_study(place: str) -> tuple[Study, str]:
-    """Read a study, a `Model` or a NumPyro model from a Python file.
+    """Read a study, a `Model`, a NumPyro or a PyMC model from a Python file.
 
     The file is run as Python code.
 
@@ -201,11 +204,11 @@ def load_study(place: str) -> tuple[Study, str]:
         raise FileError(f"{path} has no {name!r}. Name the model that it holds.")
     is_model = isinstance(found, Model) or hasattr(found, "for_records")
     if isinstance(found, type) or not (
-        is_model or callable(found) or isinstance(found, Study)
+        is_model or is_of_library(found) or isinstance(found, Study)
     ):
         raise FileError(
             f"{place} is a {type(found).__name__}; it must be a dpmcmc.Model, a "
-            "NumPyro model or a dpmcmc.workflow.Study."
+            "NumPyro or PyMC model, or a dpmcmc.workflow.Study."
         )
     study = found if isinstance(found, Study) else Study(found)
     return study, hashlib.sha256(source).hexdigest()
