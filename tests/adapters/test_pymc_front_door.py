@@ -103,7 +103,7 @@ def test_a_function_that_names_pymc_is_taken_for_one_of_pymc():
 
 
 def test_importing_changes_nothing():
-    """Neither is PyMC imported unasked, nor are precision and devices of JAX changed."""
+    """PyMC is not imported unasked; precision and devices of JAX stay."""
     code = (
         "import sys, os, jax, dpmcmc\n"
         "dpmcmc.sample, dpmcmc.NumPyro\n"

@@ -228,8 +228,8 @@ def _no_density(graph: Graph, error: Exception) -> str:
         "In a model that is built already, make all data pm.Data containers with the "
         "names of columns, those that are observed too."
         if graph.swaps
-        else "Sizes that follow the records must be taken from columns, such as len(y), "
-        "and operations must have a JAX form in PyTensor."
+        else "Sizes that follow the records must be taken from columns, such as "
+        "len(y), and operations must have a JAX form in PyTensor."
     )
     return (
         f"the log-densities of the model of {count} record{'s' * (count > 1)} cannot "
