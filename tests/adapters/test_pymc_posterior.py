@@ -18,6 +18,11 @@ for its own noise, so over the 25 means of the five models a right run would fai
 probability of about 25 × 6e-7."""
 
 
+STARTS = {"robust": {"sigma": 1.0}}
+"""From PyMC's initial point, a scale of 10 that is twenty times too large, the private
+fit of the robust regression does not always find the posterior, and says so."""
+
+
 def by_nuts(model: pm.Model) -> dict[str, np.ndarray]:
     """Draws of PyMC's own NUTS, in JAX, by name."""
     from pymc.sampling.jax import sample_numpyro_nuts
@@ -43,7 +48,12 @@ def test_private_means_are_near_those_of_nuts(name):
     case = ZOO[name]
     records = case.simulate(np.random.default_rng(3), COUNT)
     posterior = dpmcmc.sample(
-        case.model, records, epsilon=1.0, delta=1e-6, progress=False
+        case.model,
+        records,
+        epsilon=1.0,
+        delta=1e-6,
+        start=STARTS.get(name),
+        progress=False,
     )
     nuts = by_nuts(case.model(**records))
     for parameter, theirs in nuts.items():
