@@ -170,6 +170,13 @@ def test_a_matrix_that_is_no_covariance_is_refused(covariance):
     assert "3 × 3 matrix that is not a covariance" in refusal(covariance)
 
 
+def test_a_covariance_may_be_rounded_where_coordinates_are_uncorrelated():
+    """Entries of 1e-19 beside variances of 1 and 1e-8, which nothing makes alike."""
+    covariance = np.diag([1.0, 1e-8, 4.0])
+    covariance[0, 1], covariance[1, 0] = 1e-19, -3e-19
+    assert move(covariance, [1.0, 0.0, 0.0])["a"] == 2
+
+
 @pytest.mark.parametrize("scale", [1e-60, 1e60, np.diag([1e-90, 1.0, 1.0])])
 def test_a_move_that_the_precision_cannot_hold_is_refused(scale):
     """A chain in float32 would stand still, or leave at once."""

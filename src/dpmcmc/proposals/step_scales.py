@@ -42,7 +42,7 @@ def _covariance(scale: Any, theta: Theta, size: int) -> np.ndarray | None:
 def _cholesky(covariance: np.ndarray) -> np.ndarray:
     is_real = covariance.dtype.kind in "fiu" and np.all(np.isfinite(covariance))
     try:
-        if not is_real or not np.allclose(covariance, covariance.T, 1e-6, 0):
+        if not is_real or not _is_symmetric(covariance):
             raise np.linalg.LinAlgError
         return np.linalg.cholesky(covariance.astype(np.float64))
     except np.linalg.LinAlgError:
@@ -51,6 +51,17 @@ def _cholesky(covariance: np.ndarray) -> np.ndarray:
             "not a covariance; it must be symmetric and positive definite. Give a "
             "covariance, or one standard deviation for each coordinate."
         ) from None
+
+
+def _is_symmetric(covariance: np.ndarray) -> bool:
+    """Whether entries differ from their mirror images by no more than rounding.
+
+    Both are compared with the sds of their rows: where coordinates are all but
+    uncorrelated, an entry may be rounding alone.
+    """
+    sds = np.sqrt(np.abs(np.diagonal(covariance)))
+    apart = np.abs(covariance - covariance.T)
+    return bool(np.all(apart <= 1e-6 * np.outer(sds, sds)))
 
 
 def require_precision(factor: np.ndarray, dtype: Any, name: str = "scale") -> None:
