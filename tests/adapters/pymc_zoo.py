@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """PyMC models of many kinds, as their authors write them, with simulated records.
 
-The first five are models of PyMC's own example gallery, written as a function of their
+The first six are models of PyMC's own example gallery, written as a function of their
 data and otherwise as they stand there: logistic and robust regression, Poisson and
 negative-binomial regression, varying intercepts by county, and an ordered response.
 """

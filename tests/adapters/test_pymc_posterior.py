@@ -14,8 +14,11 @@ COUNT = 100_000
 
 MOST_SD = 5.0
 """Most difference of the means, in private posterior sd. The private posterior allows
-for its own noise, so over the 25 means of the five models a right run would fail with a
-probability of about 25 × 6e-7."""
+for its own noise, so over the 23 means of the five models a right run would fail with a
+probability of about 23 × 6e-7."""
+
+COMPARED = [name for name in PUBLISHED if name != "overdispersed"]
+"""NUTS takes a quarter of an hour for that many negative-binomial records."""
 
 
 STARTS = {"robust": {"sigma": 1.0}}
@@ -43,7 +46,7 @@ def by_nuts(model: pm.Model) -> dict[str, np.ndarray]:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", PUBLISHED)
+@pytest.mark.parametrize("name", COMPARED)
 def test_private_means_are_near_those_of_nuts(name):
     case = ZOO[name]
     records = case.simulate(np.random.default_rng(3), COUNT)
