@@ -34,7 +34,7 @@ from numpyro.infer import MCMC, NUTS
 import dpmcmc
 from dpmcmc import models
 from dpmcmc.model.units import unit_model
-from dpmcmc.private.records import open_on_host
+from dpmcmc.private.opening import open_on_host
 
 DELTA = 1e-6
 EPSILONS = (1.0, 2.0, 4.0)

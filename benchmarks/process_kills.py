@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kills one process of a job of several at a random moment, again and again.
 
-After each kill: do the others end, and how soon; is every part that the folder kept
-charged in the ledger; does the job go on, on another number of processes. Prints JSON.
-``--kills 50`` takes about half an hour; ``--quick`` kills three times.
+Moments are from when all processes have joined to about the end of the job. After each
+kill: do the others end, and how soon; is every part that the folder kept charged in the
+ledger; does the job go on, on another number of processes. Prints JSON. ``--kills 50``
+takes about half an hour; ``--quick`` kills three times.
 """
 
 import argparse
@@ -19,10 +20,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dpmcmc import cli
 from dpmcmc.files import RunFolder
 from dpmcmc.ledger import Ledger
 
@@ -45,7 +48,10 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--member", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
+    if chosen.member:
+        take_part(*chosen.member)
     kills = 3 if chosen.quick else chosen.kills
     moments = random.Random(chosen.seed)
     with tempfile.TemporaryDirectory() as place:
@@ -57,7 +63,7 @@ def main() -> None:
         while len(ended) < kills and not problems:
             out = f"run-{number}"
             count = moments.choice([2, 3])
-            kill = moments.uniform(0.2, 1.0) * whole["seconds"]
+            kill = moments.uniform(0.0, 1.0) * whole["seconds"]
             found = timed(folder, out, count, kill, moments)
             if found["killed"]:
                 ended.append(found["after_kill"])
@@ -80,6 +86,18 @@ def main() -> None:
                 indent=2,
             )
         )
+
+
+def take_part(mark: str, *command: str) -> None:
+    """Be one process of a job, and leave a mark once all have joined."""
+    join = jax.distributed.initialize
+
+    def marked(*given: Any, **settings: Any) -> None:
+        join(*given, **settings)
+        Path(mark).touch()
+
+    jax.distributed.initialize = marked
+    sys.exit(cli.main(list(command)))
 
 
 def make(folder: Path) -> None:
@@ -106,11 +124,15 @@ def timed(
     ]
     if (folder / out / "run.json").exists():
         job = ["--resume"]
-    port, begun = random.randrange(20_000, 50_000), time.monotonic()
+    port = random.randrange(20_000, 50_000)
+    marks = [folder / f"joined-{number}" for number in range(count)]
+    for mark in marks:
+        mark.unlink(missing_ok=True)
     started = [
         subprocess.Popen(
             [
-                *(sys.executable, "-m", "dpmcmc.cli", "sample", *job),
+                *(sys.executable, __file__, "--member", str(marks[number])),
+                *("sample", *job),
                 *("--out", out, "--yes", "--distributed"),
             ],
             cwd=folder,
@@ -126,7 +148,9 @@ def timed(
         )
         for number in range(count)
     ]
-    killed, at = False, begun
+    while not all(mark.exists() for mark in marks):
+        time.sleep(0.05)
+    killed, at = False, (begun := time.monotonic())
     if kill is not None:
         time.sleep(kill)
         victim = moments.choice(started)

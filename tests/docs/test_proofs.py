@@ -72,7 +72,7 @@ def test_the_boundary_has_guarantees() -> None:
     rooms = {".".join(name.split(".")[:3]) for name in PROVEN}
     expected = (
         "batches chains decisions distributions each_record exact_normal histograms "
-        "moves ratios records sums tape totals"
+        "moves opening ratios sums tape totals"
     )
     assert {f"dpmcmc.private.{name}" for name in expected.split()} <= rooms
 

@@ -12,7 +12,7 @@ from pyarrow import feather
 
 from dpmcmc import InputError, Records, Schema
 from dpmcmc.files import DataFile, FileError
-from dpmcmc.private.records import open_on_host
+from dpmcmc.private.opening import open_on_host
 
 IDS = {
     "text": pa.array(["b", "a", "b", None]),

@@ -12,7 +12,7 @@ import numpy as np
 
 from dpmcmc.model.model import Model
 from dpmcmc.private import Records, Tape, release_counts, release_sum
-from dpmcmc.private.records import open_records
+from dpmcmc.private.opening import open_records
 
 SIZE = 3
 """Coordinates of a record, and histograms that it is in."""

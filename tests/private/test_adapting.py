@@ -83,7 +83,7 @@ def test_a_kernel_that_learns_more_is_found(monkeypatch):
         return jax.tree.map(lambda leaf: leaf + jnp.sum(sums) * 1e-9, kernel)
 
     monkeypatch.setattr(moves, "_step", keeps)
-    monkeypatch.setattr(moves, "_adapted", learns)
+    monkeypatch.setattr(moves, "adapted", learns)
     moves.advance.clear_cache()
     try:
         with pytest.raises(AssertionError, match="sums are added as float64"):

@@ -13,7 +13,7 @@ import pytest
 
 from dpmcmc.private import Records
 from dpmcmc.private.context import boundary_arithmetic
-from dpmcmc.private.records import open_records
+from dpmcmc.private.opening import open_records
 
 KINDS = {
     "bool": pa.bool_(),

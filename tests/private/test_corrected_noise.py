@@ -23,6 +23,7 @@ from dpmcmc.private.decisions import (
     Evidence,
     gaussian_barker,
     minibatch_barker,
+    total_of,
 )
 from dpmcmc.private.distributions import NormalMixture, mixture_bernoulli
 from dpmcmc.private.ratios import Grid, clip_to_grid, sums_of_steps
@@ -245,7 +246,9 @@ def minibatch(evidence, public, word):
 
 
 def gaussian(evidence, public, word):
-    return gaussian_barker(evidence, public, word, Grid(0.5), BATCH, NOISE)
+    return gaussian_barker(
+        total_of(evidence, Grid(0.5), BATCH), public, word, Grid(0.5), NOISE
+    )
 
 
 @pytest.mark.parametrize("test", [minibatch, gaussian])

@@ -25,7 +25,7 @@ from dpmcmc.arithmetic import (
     log_odds_range,
 )
 from dpmcmc.private import Grid
-from dpmcmc.private.decisions import Evidence, barker, log_odds
+from dpmcmc.private.decisions import Evidence, barker, log_odds, total_of
 
 pytestmark = pytest.mark.usefixtures("x64")
 
@@ -38,7 +38,9 @@ compiled_log_odds = jax.jit(log_odds, static_argnames="grid")
 
 @partial(jax.jit, static_argnames=("grid", "block"))
 def compiled_barker(word, current, proposed, present, public, grid, block):
-    return barker(Evidence(proposed - current, present), public, word, grid, block)
+    return barker(
+        total_of(Evidence(proposed - current, present), grid, block), public, word, grid
+    )
 
 
 def draw_sums(rng, records, size):

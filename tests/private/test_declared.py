@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpmcmc import InputError, Records, Schema, models, sample_not_private
-from dpmcmc.private.records import open_on_host
+from dpmcmc.private.opening import open_on_host
 
 SCHEMA = Schema(
     {

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import dpmcmc
 from dpmcmc import InputError, Records, Schema, models
-from dpmcmc.private.records import open_on_host
+from dpmcmc.private.opening import open_on_host
 from dpmcmc.report import filing
 from dpmcmc.sampling.problem import make_problem
 

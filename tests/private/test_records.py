@@ -20,7 +20,7 @@ from adversarial import HOSTILE
 from dpmcmc.errors import InputError
 from dpmcmc.private import Records
 from dpmcmc.private.context import boundary_arithmetic
-from dpmcmc.private.records import open_on_host, open_records, presence
+from dpmcmc.private.opening import open_on_host, open_records, presence
 
 SECRET = 7777.125
 
@@ -126,15 +126,15 @@ def test_records_cannot_be_copied_or_saved(sealed):
 
 def test_records_are_forgotten_with_their_wrapper():
     """The room of the sealed data keeps nothing alive by itself."""
-    from dpmcmc.private.records import _SEALED
+    from dpmcmc.private.records import SEALED
 
     gc.collect()
-    before = len(_SEALED)
+    before = len(SEALED)
     sealed = Records(np.zeros(3))
-    assert len(_SEALED) == before + 1
+    assert len(SEALED) == before + 1
     del sealed
     gc.collect()
-    assert len(_SEALED) == before
+    assert len(SEALED) == before
 
 
 # Shapes and dtypes are all that is looked at

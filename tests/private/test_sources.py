@@ -10,7 +10,7 @@ import pytest
 from dpmcmc import Schema
 from dpmcmc.errors import InputError
 from dpmcmc.private import Records
-from dpmcmc.private.records import open_on_host, open_records
+from dpmcmc.private.opening import open_on_host, open_records
 
 
 class Table:

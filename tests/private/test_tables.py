@@ -18,7 +18,7 @@ from dpmcmc.errors import InputError
 from dpmcmc.model.model import Model
 from dpmcmc.private import Chains, FullData, Grid, Records, Tape
 from dpmcmc.private.context import boundary_arithmetic
-from dpmcmc.private.records import open_records
+from dpmcmc.private.opening import open_records
 from dpmcmc.proposals import RandomWalk
 
 

@@ -10,7 +10,7 @@ from answers import LINEAR, POINT, SIZE, Gradient, Named
 from programs import Source, trace_sources
 
 from dpmcmc.private import histograms, sums
-from dpmcmc.private.records import Opened
+from dpmcmc.private.opening import Opened
 
 COUNT = 1021  # a prime, so that no other axis has its length
 

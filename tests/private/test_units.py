@@ -23,8 +23,8 @@ from dpmcmc.private.context import boundary_arithmetic
 from dpmcmc.private.each_record import Read, looks_of_each
 from dpmcmc.private.histograms import exact_counts
 from dpmcmc.private.influence import PLAIN
+from dpmcmc.private.opening import open_on_host, open_records
 from dpmcmc.private.ratios import Grid, clip_to_grid
-from dpmcmc.private.records import open_on_host, open_records
 from dpmcmc.private.sums import exact_sum
 from dpmcmc.private.units import arrange, membership
 

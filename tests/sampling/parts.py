@@ -64,6 +64,11 @@ METHODS: dict[str, dict[str, Any]] = {
     },
 }
 
+SETTINGS: dict[str, dict[str, Any]] = {
+    "streamed-": {"streamed": True},
+    "units-": {"schema": dpmcmc.Schema(unit="person", most=3)},
+}
+
 
 def write(folder: Path) -> None:
     """Write the records: two files, with row groups of unequal sizes."""
@@ -72,7 +77,8 @@ def write(folder: Path) -> None:
     a, b = rng.normal(size=(2, total))
     y = rng.random(total) < 1 / (1 + np.exp(-0.5 - a + b))
     a[7] = np.nan
-    table = pa.table({"a": a, "b": b, "y": y.astype(float)})
+    person = rng.integers(0, total // 2, total)  # in any row groups
+    table = pa.table({"a": a, "b": b, "y": y.astype(float), "person": person})
     start = 0
     for name, sizes in {"one": SIZES[:2], "two": SIZES[2:]}.items():
         with pq.ParquetWriter(folder / f"{name}.parquet", table.schema) as file:
@@ -81,12 +87,19 @@ def write(folder: Path) -> None:
                 start += size
 
 
-def digest_of(folder: Path, run: str) -> str:
-    """Digest of all draws and decisions of a run: MODEL:METHOD:PRECISION[:CHAINS]."""
+def digest_of(folder: Path, run: str, **settings: Any) -> str:
+    """Digest of all draws and decisions of a run: MODEL:METHOD:PRECISION[:CHAINS].
+
+    Settings are those of the records; a run that begins with "streamed-" or "units-"
+    has them streamed, or grouped.
+    """
+    for word, own in SETTINGS.items():
+        if run.startswith(word):
+            run, settings = run.removeprefix(word), {**settings, **own}
     model, method, precision, *chains = run.split(":")
     posterior = dpmcmc.sample_not_private(
         MODELS[model],
-        dpmcmc.Records.from_parquet(folder),
+        dpmcmc.Records.from_parquet(folder, ["a", "b", "y"], **settings),
         seed=5,
         precision=precision,  # type: ignore[arg-type]
         chains=int(chains[0]) if chains else None,

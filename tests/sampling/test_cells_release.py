@@ -18,7 +18,7 @@ from dpmcmc.accounting import GaussianRelease, certify_delta
 from dpmcmc.arithmetic import CLIP_STEPS
 from dpmcmc.private import Records, Tape, release_counts
 from dpmcmc.private.histograms import exact_counts
-from dpmcmc.private.records import Opened
+from dpmcmc.private.opening import Opened
 from dpmcmc.sampling.problem import make_problem
 from dpmcmc.sampling.sample import plan_run
 from dpmcmc.sampling.sufficient_statistics import _CellOf

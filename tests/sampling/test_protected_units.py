@@ -29,7 +29,7 @@ from dpmcmc import (
 from dpmcmc.model import Unit
 from dpmcmc.model.preparation import Clamp
 from dpmcmc.model.units import unit_model
-from dpmcmc.private.records import open_on_host
+from dpmcmc.private.opening import open_on_host
 from dpmcmc.sampling.problem import make_problem
 from dpmcmc.sampling.sample import plan_run
 

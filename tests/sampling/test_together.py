@@ -4,6 +4,7 @@
 
 from pathlib import Path
 
+import jax
 import numpy as np
 import parts
 import pytest
@@ -11,6 +12,8 @@ import pytest
 import dpmcmc
 from dpmcmc import processes
 from dpmcmc.errors import InputError
+from dpmcmc.private.sources import TableFile
+from dpmcmc.private.units import grouped
 from dpmcmc.sampling import together
 
 
@@ -37,12 +40,16 @@ def digests(folder: Path, number: int, runs: list[str], devices: int = 1) -> lis
 def test_two_processes_draw_what_one_draws(folder: Path) -> None:
     """A default run, and products of matrices; 211 and 390 records."""
     runs = ["slope:default:float32", "logistic:barker:float32:2"]
+    runs += ["units-logistic:barker:float32", "streamed-logistic:barker:float32:2"]
     alone = [parts.digest_of(folder, run) for run in runs]
+    assert alone[1] == alone[3]
     assert digests(folder, 2, runs) == alone
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("number", "devices"), [(1, 4), (2, 4), (3, 1), (4, 4)])
+@pytest.mark.parametrize(
+    ("number", "devices"), [(1, 4), (2, 1), (2, 4), (3, 1), (3, 4), (4, 1), (4, 4)]
+)
 def test_processes_and_devices_draw_what_one_draws(
     folder: Path, number: int, devices: int
 ) -> None:
@@ -50,7 +57,8 @@ def test_processes_and_devices_draw_what_one_draws(
     runs = [f"{model}:default:float32" for model in parts.MODELS]
     runs += [f"{model}:barker:float64:2" for model in parts.MODELS]
     runs += ["logistic:batch:float32", "elementwise:batch:float64:2"]
-    runs += ["linear:statistics:float64"]
+    runs += ["linear:statistics:float64", "units-slope:default:float32"]
+    runs += [f"streamed-{runs[0]}", "streamed-poisson:barker:float64:2"]
     alone = [parts.digest_of(folder, run) for run in runs]
     assert digests(folder, number, runs, devices) == alone
 
@@ -93,8 +101,23 @@ def test_the_number_of_records_is_that_of_all_parts(
     assert dpmcmc.Records(np.zeros(9), in_parts=True).sizes == (9, 0, 9)
 
 
-def test_units_are_not_in_parts() -> None:
-    with pytest.raises(InputError, match="in parts"):
+def test_units_of_tables_in_memory_are_not_in_parts() -> None:
+    with pytest.raises(InputError, match="Parquet"):
         dpmcmc.Records(
             {"id": np.arange(3), "x": np.zeros(3)}, unit="id", most=1, in_parts=True
         )
+
+
+def test_units_in_parts_are_those_of_the_whole(folder: Path) -> None:
+    """Also of units whose records are in several row groups, as most are."""
+    given = parts.SETTINGS["units-"]["schema"]
+    file = dpmcmc.files.DataFile(folder, ["a", "b", "y"], schema=given)
+    whole = grouped(TableFile(file, ("a", "b", "y")), "person", 3)
+    assert whole.of.units > 200
+    some = [whole.part(number, 4).read() for number in range(4)]
+    for parts_, all_ in zip(
+        zip(*map(jax.tree.leaves, some), strict=True),
+        jax.tree.leaves(whole.read()),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(np.concatenate(parts_), all_)

@@ -14,7 +14,7 @@ import dpmcmc
 from dpmcmc import InputError, Records, Schema
 from dpmcmc.files import FileError
 from dpmcmc.model.preparation import Clamp, Log, Preparation
-from dpmcmc.private.records import open_on_host
+from dpmcmc.private.opening import open_on_host
 from dpmcmc.workflow import Study, load_study, study_of
 
 NUMPYRO = """\

@@ -118,6 +118,12 @@ def add(commands: Commands) -> None:
         default=None,
         help="one of several processes, as Slurm or Kubernetes started them",
     )
+    sample.add_argument(
+        "--streamed",
+        action="store_true",
+        default=None,
+        help="read a Parquet table that does not fit into memory from disk, in blocks",
+    )
     sample.add_argument("--yes", action="store_true", help="spend without asking")
     sample.add_argument(
         "--dry-run", action="store_true", help="show what it would cost, and stop"

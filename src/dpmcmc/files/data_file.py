@@ -28,7 +28,7 @@ from dpmcmc.files.parquet import (
 from dpmcmc.files.problems import FileError, not_readable
 from dpmcmc.files.readings import Reading, reading_of_cells, reading_of_type
 from dpmcmc.files.text_file import TextFile, header_names, open_text
-from dpmcmc.files.typed_file import TypedFile, open_arrow
+from dpmcmc.files.typed_file import Stretch, TypedFile, open_arrow
 from dpmcmc.model.schema import Schema, as_schema
 
 __all__ = ["DataFile", "header_of"]
@@ -144,6 +144,27 @@ class DataFile:
             found = self._file.read(self._readings)
         self._require_same()
         return found
+
+    def read_stretches(self) -> Iterator[Stretch]:
+        """Read the columns of a typed file in turn, a stretch of records at a time.
+
+        For the privacy boundary, as `read_values`: what does not fit into memory.
+
+        Raises
+        ------
+        FileError
+            As for `read_values`, and if it is a text file.
+
+        Guarantee
+        ---------
+        That of `TypedFile.read_stretches`; errors are as for `read_values`.
+        """
+        if isinstance(self._file, TextFile):
+            raise FileError(f"{self.path} is a text file. Write it as Parquet.")
+        self._require_same()
+        with _problems_of(self.path):
+            yield from self._file.read_stretches(self._readings)
+        self._require_same()
 
     def read_ids(self, name: str) -> Iterator[list[Any]]:
         """Read whose each record is, for `dpmcmc.Records` with units.

@@ -5,16 +5,25 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dpmcmc.files.readings import Reading
 
-__all__ = ["STRETCH", "TypedFile", "open_arrow"]
+__all__ = ["STRETCH", "Stretch", "TypedFile", "open_arrow"]
 
 STRETCH = 131_072
 """How many records of one column are decoded at a time."""
+
+
+class Stretch(NamedTuple):
+    """Records ``rows`` of a column: their values, and which of them are present."""
+
+    name: str
+    rows: slice
+    values: np.ndarray
+    present: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -54,20 +63,32 @@ class TypedFile:
         Entry i of every array is a function of the i-th record, of the schema and of
         the readings. In a file that is whole, no value raises an error or a warning.
         """
-        arrays: dict[str, np.ndarray] = {}
+        dtypes = {name: reading.dtype for name, reading in readings.items()}
+        arrays = {name: np.empty(self.count, dtypes[name]) for name in dtypes}
         present = np.ones(self.count, bool)
+        for name, rows, values, there in self.read_stretches(readings):
+            arrays[name][rows] = values
+            present[rows] &= there
+        return arrays, present
+
+    def read_stretches(self, readings: Mapping[str, Reading]) -> Iterator[Stretch]:
+        """Read the columns of these names one after another, a stretch at a time.
+
+        Guarantee
+        ---------
+        Of every column each record is in one stretch, in order, and its value and
+        presence there are functions of that record, of the schema and of the readings.
+        In a file that is whole, no value raises an error or a warning.
+        """
         for name, reading in readings.items():
-            arrays[name] = np.empty(self.count, reading.dtype)
             start = 0
             for stretch in self.stretches(name):
                 _require_sound(stretch)
                 rows = slice(start, start + len(stretch))
-                arrays[name][rows], there = reading.values(stretch)
-                present[rows] &= there
+                yield Stretch(name, rows, *reading.values(stretch))
                 start = rows.stop
             if start != self.count:
                 raise ValueError("there are fewer records than the file says")
-        return arrays, present
 
     def ids(self, name: str) -> Iterator[list[Any]]:
         """The values of a column of any type as Python has them, None for a null."""

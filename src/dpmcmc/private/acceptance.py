@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from dpmcmc.model.fixed_order import in_order_of
 from dpmcmc.model.model import Model
 from dpmcmc.model.tracing import is_double
 from dpmcmc.private.decisions import (
@@ -19,6 +20,7 @@ from dpmcmc.private.decisions import (
     Evidence,
     barker,
     gaussian_barker,
+    total_of,
 )
 from dpmcmc.private.each_record import (
     Read,
@@ -27,8 +29,10 @@ from dpmcmc.private.each_record import (
     ratio_of_each,
 )
 from dpmcmc.private.influence import PLAIN, Influence
+from dpmcmc.private.opening import Opened, open_records, presence
 from dpmcmc.private.ratios import Grid
-from dpmcmc.private.records import Opened, Records, open_records, presence
+from dpmcmc.private.records import Records
+from dpmcmc.private.sealing import layout_of
 from dpmcmc.private.tape import WORDS_PER_STREAM
 
 __all__ = ["FullData", "Move"]
@@ -68,11 +72,15 @@ class FullData:
 
     def unseal(
         self, model: Model, records: Records, dtype: str, devices: list[jax.Device]
-    ) -> tuple["FullData", Opened, None]:
+    ) -> tuple["FullData", Opened | None, None]:
         """Make the test ready, with records resident on the devices, or on the host.
 
-        They are spread over the devices, with what is worked out of each once.
+        They are spread over the devices, with what is worked out of each once; streamed
+        records are not resident.
         """
+        if records.streamed:
+            block, _ = layout_of(records.sizes, len(records), len(devices))
+            return replace(self, block=block, dtype=dtype), None, None
         opened, block = open_records(records, dtype, devices)
         extras = extras_of_each(model, self.influence, opened.arrays, dtype)
         read = Opened(Read(opened.arrays, extras), opened.present)
@@ -80,7 +88,7 @@ class FullData:
 
     def remember(self, model: Model, resident: Any, theta: Any) -> Any:
         """What each record shows at each chain's point; never released."""
-        return self._at_points(model, resident, theta)
+        return () if resident is None else self._at_points(model, resident, theta)
 
     @property
     def part(self) -> None:
@@ -97,15 +105,33 @@ class FullData:
         Records are looked at from the proposed point alone.
         """
         proposed = self._at_points(model, read, move.proposed)
+        total = self._total(model, read, memory, proposed)
+        return self.bits(model, total, move), proposed
+
+    def total_of_block(
+        self, model: Model, block: Opened, current: Any, proposed: Any
+    ) -> jax.Array:
+        """The exact sums of a block of streamed records: each chain's, on its move."""
+        extras = extras_of_each(model, self.influence, block.arrays, self.dtype)
+        read = Opened(Read(block.arrays, extras), block.present)
+        looks = [self._at_points(model, read, at) for at in (current, proposed)]
+        return self._total(model, read, *looks)
+
+    def bits(self, model: Model, total: jax.Array, move: Move) -> jax.Array:
+        """Each chain's bit, by the sum of all records."""
+        public = move.public + self._public(model, move)
+        if self.noise is None:
+            return barker(total, public, move.word, self.grid)
+        return gaussian_barker(total, public, move.word, self.grid, self.noise)
+
+    def _total(
+        self, model: Model, read: Opened, current: Any, proposed: Any
+    ) -> jax.Array:
+        """The exact sum of each chain, by what records show at its two points."""
         ratios = jax.vmap(
             lambda old, new: ratio_of_each(model, self.influence, old, new, read.arrays)
-        )(memory, proposed)
-        evidence = Evidence(ratios, presence(read))
-        public = move.public + self._public(model, move)
-        given = (evidence, public, move.word, self.grid, self.block)
-        if self.noise is None:
-            return barker(*given), proposed
-        return gaussian_barker(*given, self.noise), proposed
+        )(current, proposed)
+        return total_of(Evidence(ratios, presence(read)), self.grid, self.block)
 
     def _at_points(self, model: Model, opened: Opened, theta: Any) -> Any:
         """What every record shows at every chain's point: (chains, records, …)."""
@@ -122,5 +148,5 @@ class FullData:
             with jax.enable_x64(is_double(self.dtype)):
                 return jnp.asarray(self.influence.public(model, current, proposed))
 
-        part = jax.vmap(of_chain)(move.current, move.proposed)
+        part = jax.vmap(in_order_of(model, of_chain))(move.current, move.proposed)
         return part.astype(jnp.float64)

@@ -10,6 +10,7 @@ arguments of the compiled code: a shorter chunk or another clip compiles nothing
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any, NoReturn
 
 import jax
@@ -17,20 +18,23 @@ import jax.numpy as jnp
 
 from dpmcmc import processes
 from dpmcmc.model.model import Model
+from dpmcmc.private.acceptance import FullData
 from dpmcmc.private.context import boundary_arithmetic
 from dpmcmc.private.distributions import Reader
 from dpmcmc.private.moves import (
     UNROLLED,
     Inputs,
-    Mover,
     Released,
     State,
     Test,
     advance,
     initial_state,
 )
-from dpmcmc.private.placing import placed, placement, spread_batches
-from dpmcmc.private.records import Opened, Records
+from dpmcmc.private.opening import Opened, open_blocks
+from dpmcmc.private.placing import everywhere, placed, placement, spread_batches
+from dpmcmc.private.proposing import Mover
+from dpmcmc.private.records import Records
+from dpmcmc.private.streamed_steps import Stream, advance_streamed
 from dpmcmc.private.supply import Room, Supply
 from dpmcmc.private.tape import Tape
 
@@ -78,7 +82,8 @@ class Chains:
         if records.sizes is not None:
             start, kernel, test = processes.agreed((start, kernel, test))
         chains = len(jax.tree.leaves(start)[0])
-        self._groups = _groups(chains, len(records), kernel, test, devices[0])
+        resident = 0 if records.streamed else len(records)  # a pass serves all chains
+        self._groups = _groups(chains, resident, kernel, test, devices[0])
         # Two turns at least: without a loop, steps may be compiled to round otherwise.
         self._whole = test.batch is not None and devices[0].platform != "cpu"
         turn = UNROLLED if self._whole else 1
@@ -90,7 +95,12 @@ class Chains:
             self._test, self._resident, source = opened
             room = Room(self._room, chains, _count_words(kernel, start))
             self._supply = Supply(tape, self._test, source, room, devices[0])
+            self._stream: Stream | None = None
             self._placement = placement(self._resident, devices)
+            if records.streamed and test.batch is None:
+                self._placement = everywhere(devices)
+                blocks = partial(open_blocks, records, dtype, devices)
+                self._stream = Stream(blocks, self._placement)
             self._kernel = placed(kernel, self._placement)
             self._states = [self._initial(start, group) for group in self._groups]
 
@@ -131,25 +141,22 @@ class Chains:
         with boundary_arithmetic():
             parts = []
             for group, read in enumerate(inputs.result()):
-                state, kernel, released = advance(
-                    self._model,
-                    self._test,
-                    self._dtype,
-                    self._resident,
-                    self._states[group],
-                    self._kernel,
-                    read,
-                    steps,
-                    self._whole,
-                )
+                state, kernel, released = self._advance(group, read, steps)
                 self._states[group] = self._placed(state)
                 self._kernel = placed(kernel, self._placement)
                 parts.append(placed(released, self._placement))
-            if steps < self._room:
+            if steps < self._room and self._stream is None:
                 parts = jax.tree.map(lambda leaf: leaf[:steps], parts)
             if len(parts) == 1:
                 return parts[0]
             return _joined(parts)
+
+    def _advance(self, group: int, read: Inputs, steps: int) -> Any:
+        model, test, dtype = self._model, self._test, self._dtype
+        rest: Any = self._states[group], self._kernel, read, steps
+        if self._stream is not None and isinstance(test, FullData):
+            return advance_streamed(model, test, dtype, self._stream, *rest)
+        return advance(model, test, dtype, self._resident, *rest, self._whole)
 
     def _initial(self, start: Any, group: slice) -> State:
         """The state of a group of chains where they start."""

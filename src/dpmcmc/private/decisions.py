@@ -24,6 +24,7 @@ __all__ = [
     "gaussian_barker",
     "log_odds",
     "minibatch_barker",
+    "total_of",
 ]
 
 _LEAST_VARIANCE = 2.0**-20
@@ -59,34 +60,42 @@ class BatchDecision:
     noise: CorrectedNoise = field(metadata={"static": True})
 
 
-def barker(
-    evidence: Evidence, public: jax.Array, word: jax.Array, grid: Grid, block: int
-) -> jax.Array:
-    """Accept with probability σ(Δ), Δ the clipped log posterior ratio.
-
-    ``public`` is the log-ratio of priors and of proposal densities: the part of Δ that
-    no record enters. Where it is not finite the proposal is refused, for all data
-    alike. ``word`` is a word of the tape; ratios are summed in blocks on the grid.
+def total_of(evidence: Evidence, grid: Grid, block: int) -> jax.Array:
+    """The exact sum over records of their ratios on the grid, summed in blocks.
 
     Guarantee
     ---------
-    The bit depends on the records only through Σᵢ kᵢ, kᵢ an integer in
-    [−grid.steps, grid.steps] made from record i. For two data sets that differ in
-    one record, its log odds differ by at most
+    Σᵢ kᵢ, kᵢ an integer in [−grid.steps, grid.steps] made from entry i; 0 where it is
+    not present.
+    """
+    return sum_of_steps(clip_to_grid(evidence.ratios, evidence.present, grid), block)
+
+
+def barker(
+    total: jax.Array, public: jax.Array, word: jax.Array, grid: Grid
+) -> jax.Array:
+    """Accept with probability σ(Δ), Δ the clipped log posterior ratio.
+
+    ``total`` is that of all records, by `total_of`. ``public`` is the log-ratio of
+    priors and of proposal densities: the part of Δ that no record enters. Where it is
+    not finite the proposal is refused, for all data alike. ``word`` is a word of the
+    tape.
+
+    Guarantee
+    ---------
+    The bit depends on the records only through the total. For two data sets that
+    differ in one record, its log odds differ by at most
     ``arithmetic.log_odds_range(grid.clip, N)``, up to ``BIT_SLACK`` in total
     variation. The word must be fresh: used for this bit and nothing else.
     """
-    steps = clip_to_grid(evidence.ratios, evidence.present, grid)
-    odds = log_odds(sum_of_steps(steps, block), public, grid)
-    return bernoulli(word, odds) & jnp.isfinite(public)
+    return bernoulli(word, log_odds(total, public, grid)) & jnp.isfinite(public)
 
 
 def gaussian_barker(
-    evidence: Evidence,
+    total: jax.Array,
     public: jax.Array,
     word: jax.Array,
     grid: Grid,
-    block: int,
     noise: CorrectedNoise,
 ) -> jax.Array:
     """Accept with probability F(Δ), F that of N(0, C) + V_cor (paper, eq. 7).
@@ -100,8 +109,7 @@ def gaussian_barker(
     and the bit is within the total variation of `mixture_bernoulli` of
     Bernoulli(F(Δ)).
     """
-    steps = clip_to_grid(evidence.ratios, evidence.present, grid)
-    place = log_odds(sum_of_steps(steps, block), public, grid)
+    place = log_odds(total, public, grid)
     variance = jnp.full_like(place, noise.variance)
     bit = mixture_bernoulli(word, place, variance, noise.correction)
     return bit & jnp.isfinite(public)

@@ -16,7 +16,8 @@ import numpy as np
 from dpmcmc.arithmetic import CLIP_STEPS
 from dpmcmc.model.model import Model
 from dpmcmc.private.each_record import vector_of
-from dpmcmc.private.records import Opened, Records
+from dpmcmc.private.opening import Opened
+from dpmcmc.private.records import Records
 from dpmcmc.private.tape import Tape
 from dpmcmc.private.totals import add_up, release_total
 

@@ -19,7 +19,8 @@ from dpmcmc.private.batches import Sampling
 from dpmcmc.private.decisions import BatchDecision, Evidence, minibatch_barker
 from dpmcmc.private.each_record import Read, looks_of_each
 from dpmcmc.private.influence import PLAIN
-from dpmcmc.private.records import Opened, Records, open_on_host
+from dpmcmc.private.opening import Opened, open_on_host
+from dpmcmc.private.records import Records
 from dpmcmc.private.tape import WORDS_PER_STREAM
 
 __all__ = ["Minibatch"]

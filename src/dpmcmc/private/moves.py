@@ -3,22 +3,26 @@
 """Steps of chains: pure functions from a state and random words to the next state."""
 
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from dpmcmc.model.model import Model
-from dpmcmc.model.tracing import as_float, is_double
-from dpmcmc.private.acceptance import FullData, Move
-from dpmcmc.private.distributions import Reader
+from dpmcmc.private.acceptance import FullData
 from dpmcmc.private.minibatch import Minibatch
-from dpmcmc.private.records import Opened
+from dpmcmc.private.opening import Opened
+from dpmcmc.private.proposing import (
+    Mover,
+    adapted,
+    choose,
+    log_priors,
+    proposed_move,
+)
 
 __all__ = [
     "UNROLLED",
     "Inputs",
-    "Mover",
     "Released",
     "State",
     "Test",
@@ -31,17 +35,6 @@ UNROLLED = 4
 
 Test = FullData | Minibatch
 """What decides on a move: a closed list, of which docs/proofs are about."""
-
-
-class Mover(Protocol):
-    """What proposes a point: `dpmcmc.proposals.Kernel`, known here by its method."""
-
-    def propose(self, theta: Any, noise: Reader) -> tuple[Any, Any]:
-        """Return a proposed θ and its log-density ratio."""
-        ...
-
-    # A kernel may also have a method ``adapt(released)``, which returns the kernel of
-    # the next step. It is called with what a step released, and with nothing else.
 
 
 class Released(NamedTuple):
@@ -84,7 +77,7 @@ def initial_state(
     model: Model, test: Test, dtype: str, resident: Opened | None, theta: Any
 ) -> State:
     """Where the chains start, and what the test keeps of the records there."""
-    log_prior = jax.vmap(lambda point: _log_prior(model, point, dtype))(theta)
+    log_prior = log_priors(model, theta, dtype)
     memory = test.remember(model, resident, theta)
     if len(log_prior) > 1 or not jax.tree.leaves(memory):
         return State(theta, log_prior, None, memory)
@@ -135,14 +128,14 @@ def advance(
         moved, accepted = _step(model, test, dtype, resident, given, kernel, now)
         is_step = jnp.full(chains, step < steps)  # rows beyond change nothing
         accepted &= is_step
-        theta, log_prior = _choose(is_step, moved[:2], state[:2])
+        theta, log_prior = choose(is_step, moved[:2], state[:2])
         row = Released(theta, accepted)
         released = jax.tree.map(
             lambda all_, new: jax.lax.dynamic_update_index_in_dim(all_, new, step, 0),
             released,
             row,
         )
-        kernel = _adapted(kernel, row, step < steps)
+        kernel = adapted(kernel, row, step < steps)
         state = state._replace(theta=theta, log_prior=log_prior)
         return _Carry(step + 1, state, kernel, released), accepted, moved.memory
 
@@ -150,7 +143,7 @@ def advance(
         """A step of all chains: each takes the new memory where it accepts."""
         old = carry.state.memory
         carry, accepted, new = one(carry, old)
-        memory = _choose(accepted, new, old)
+        memory = choose(accepted, new, old)
         return carry._replace(state=carry.state._replace(memory=memory))
 
     def stay(turn: int, carry: _Carry) -> _Carry:
@@ -185,18 +178,6 @@ def advance(
     return carry.state, carry.kernel, carry.released
 
 
-def _adapted(kernel: Mover, row: Released, is_step: jax.Array) -> Mover:
-    """The kernel of the next step, if it adapts to what was released."""
-    adapt = getattr(kernel, "adapt", None)
-    if adapt is None:
-        return kernel
-    return jax.tree.map(
-        lambda new, old: jnp.where(is_step, new.astype(old.dtype), old),
-        adapt(row),
-        kernel,
-    )
-
-
 def _step(
     model: Model,
     test: Test,
@@ -215,33 +196,8 @@ def _step(
     The next point of a chain, and its log prior, depend on the records through the
     chain's bit alone; the memory depends on them and is not released.
     """
-    theta, log_ratio = jax.vmap(partial(_propose, kernel))(state.theta, inputs.proposal)
-    log_prior = jax.vmap(lambda point: _log_prior(model, point, dtype))(theta)
-    public = log_prior.astype(jnp.float64) - state.log_prior + log_ratio
+    move, log_prior = proposed_move(model, dtype, kernel, state[:2], inputs[:2])
     read: Any = inputs.batch if resident is None else resident
-    move = Move(state.theta, theta, public, inputs.test)
     accepted, memory = test.decide(model, read, state.memory, move)
-    theta, log_prior = _choose(accepted, (theta, log_prior), state[:2])
+    theta, log_prior = choose(accepted, (move.proposed, log_prior), state[:2])
     return State(theta, log_prior, state.turn, memory), accepted
-
-
-def _propose(kernel: Mover, theta: Any, words: jax.Array) -> tuple[Any, jax.Array]:
-    """Propose a point; its log-ratio is NaN, hence refused, if it is not finite."""
-    proposed, log_ratio = kernel.propose(theta, Reader(words))
-    proposed = jax.tree.map(lambda new, old: new.astype(old.dtype), proposed, theta)
-    finite = jnp.array([jnp.all(jnp.isfinite(x)) for x in jax.tree.leaves(proposed)])
-    return proposed, jnp.where(jnp.all(finite), log_ratio, jnp.nan)
-
-
-def _log_prior(model: Model, theta: Any, dtype: str) -> jax.Array:
-    with jax.enable_x64(is_double(dtype)):
-        return as_float(model.log_prior(theta), dtype)
-
-
-def _choose(accepted: jax.Array, proposed: Any, current: Any) -> Any:
-    """Take what each chain proposed where it was accepted."""
-
-    def pick(new: jax.Array, old: jax.Array) -> jax.Array:
-        return jnp.where(accepted.reshape(-1, *[1] * (new.ndim - 1)), new, old)
-
-    return jax.tree.map(pick, proposed, current)

@@ -14,9 +14,9 @@ from jax.sharding import (
     SingleDeviceSharding,
 )
 
-from dpmcmc.private.records import Opened
+from dpmcmc.private.opening import Opened
 
-__all__ = ["placed", "placement", "spread_batches"]
+__all__ = ["everywhere", "placed", "placement", "spread_batches"]
 
 
 def placement(resident: Opened | None, devices: list[jax.Device]) -> Sharding:
@@ -31,6 +31,11 @@ def placement(resident: Opened | None, devices: list[jax.Device]) -> Sharding:
         return SingleDeviceSharding(devices[0])
     mesh = Mesh(np.asarray([first[process] for process in sorted(first)]), ("records",))
     return NamedSharding(mesh, PartitionSpec())
+
+
+def everywhere(devices: list[jax.Device]) -> Sharding:
+    """On each of the devices, over which records are spread."""
+    return NamedSharding(Mesh(np.asarray(devices), ("records",)), PartitionSpec())
 
 
 def placed(tree: Any, where: Sharding) -> Any:

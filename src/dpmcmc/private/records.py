@@ -7,36 +7,21 @@ of one) and nothing else. It guards against accident, in our code and the user's
 cannot guard against a hostile program in the same Python process.
 """
 
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 from weakref import WeakKeyDictionary
 
 import jax
-import jax.numpy as jnp
-import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from dpmcmc import processes
 from dpmcmc.errors import InputError
 from dpmcmc.model.schema import Schema
 from dpmcmc.private.context import boundary_arithmetic
 from dpmcmc.private.padded import Padded
-from dpmcmc.private.sealing import layout_of, part_of
+from dpmcmc.private.sealing import part_of
 from dpmcmc.private.sources import Source, common_length, schema_of, source_of
-from dpmcmc.private.tables import Kind, narrow, saturate
+from dpmcmc.private.tables import narrow
 from dpmcmc.private.units import Grouped, grouped
 
-__all__ = ["Opened", "Records", "open_on_host", "open_records", "presence"]
-
-
-class Opened(NamedTuple):
-    """Records that are open, and which are present; never leaves the boundary.
-
-    Where all are present, by the kind of the records alone, ``present`` is None on the
-    host and their number on devices: entries from there on are padding.
-    """
-
-    arrays: Any
-    present: Any
+__all__ = ["SEALED", "Records"]
 
 
 class Records:
@@ -68,14 +53,19 @@ class Records:
     in_parts
         Whether the records are spread over all processes that `jax.distributed` has
         joined. Each gives its own part, which may be empty; or all give the same
-        Parquet `dpmcmc.files.DataFile`, of which each reads its own row groups.
+        Parquet `dpmcmc.files.DataFile`, of which each reads its own row groups; with
+        units, which must be a file, the rows of its own units.
+    streamed
+        Whether records in parts pass through the devices in blocks, for tables that do
+        not fit there. What a file holds is kept on disk, in a file without a name in
+        the folder for temporary ones (``TMPDIR``). The same is drawn, bit for bit.
 
     Attributes
     ----------
-    schema, unit, most
+    schema, unit, most, streamed
         As given; without units, None and 1.
     sizes
-        How many records each process has, if they are in parts; None otherwise.
+        How many records, or units, each process has, if they are in parts; else None.
 
     Raises
     ------
@@ -84,7 +74,10 @@ class Records:
         hold numbers. Only shapes and types are looked at, and the number of ids.
     """
 
-    __slots__ = ("__weakref__", "_count", "_kinds", "most", "schema", "sizes", "unit")
+    __slots__ = (
+        *("__weakref__", "_count", "_kinds"),
+        *("most", "schema", "sizes", "streamed", "unit"),
+    )
 
     def __init__(
         self,
@@ -95,31 +88,41 @@ class Records:
         most: int | None = None,
         size: int | None = None,
         in_parts: bool = False,
+        streamed: bool = False,
     ) -> None:
+        if streamed and not in_parts:
+            raise InputError(
+                "streamed is given without in_parts. Give in_parts=True, too: one "
+                "process has all the records as its part."
+            )
         given = Schema(unit=unit, most=most, size=size)
         self.schema: Schema = schema_of(data, schema).joined(given)
         self.unit, self.most = self.schema.unit, self.schema.most or 1
         self.sizes: tuple[int, ...] | None = None
+        self.streamed = streamed
         with boundary_arithmetic():
-            rows = source_of(data, self.schema)
+            entries: Source | Grouped
+            entries = rows = source_of(data, self.schema)
             if in_parts:
-                rows, self.sizes = part_of(rows, self.schema)
-            entries: Source | Grouped = rows
-            if self.unit is not None:
+                entries, self.sizes = part_of(rows, self.schema, streamed)
+            elif self.unit is not None:
                 entries = grouped(rows, self.unit, self.most)
             count = common_length(entries.kinds, least=int(not in_parts))
             size = self.schema.size
             sealed = entries if size is None else Padded(entries, size)
             self._kinds = sealed.kinds
         self._count: int = sum(self.sizes) if self.sizes else size or count
-        _SEALED[self] = sealed
+        SEALED[self] = sealed
 
     @classmethod
-    def from_parquet(cls, path: Any, columns: Any = None, **declared: Any) -> "Records":
+    def from_parquet(
+        cls, path: Any, columns: Any = None, *, streamed: bool = False, **declared: Any
+    ) -> "Records":
         """Records of a Parquet file or folder, in parts; see `files.DataFile`."""
         from dpmcmc.files.data_file import DataFile  # noqa: PLC0415 - a room above
 
-        return cls(DataFile(path, columns, **declared), in_parts=True)
+        opened = DataFile(path, columns, **declared)
+        return cls(opened, in_parts=True, streamed=streamed)
 
     def __len__(self) -> int:
         return self._count
@@ -143,106 +146,4 @@ class Records:
 
 Sealed = Source | Grouped | Padded
 
-_SEALED: WeakKeyDictionary[Records, Sealed] = WeakKeyDictionary()
-_READ: WeakKeyDictionary[Records, Opened] = WeakKeyDictionary()
-_PLACED: WeakKeyDictionary[Records, tuple[Any, Opened]] = WeakKeyDictionary()
-
-
-def open_records(
-    records: Records, dtype: Any, devices: list[jax.Device]
-) -> tuple[Opened, int]:
-    """Place records on the devices, for use inside the boundary alone.
-
-    Padded to whole blocks on each device with entries that are not present, they stay
-    there as long as the sealed records do. The length of a block is returned too.
-
-    Guarantee
-    ---------
-    Each entry of every array, and of `presence`, is a function of one record and of
-    public numbers: of record i at entry i, or at entry i of its process's stretch if
-    records are in parts. Entries beyond a process's records are not present.
-    """
-    block, padded = layout_of(records.sizes, len(records), len(devices))
-    asked, placed = (dtype, tuple(devices)), _PLACED.get(records)
-    if placed is not None and placed[0] == asked:
-        return placed[1], block
-    mesh = Mesh(np.asarray(devices), ("records",))
-    sharding = NamedSharding(mesh, PartitionSpec("records"))
-
-    def place(leaf: np.ndarray) -> jax.Array:
-        room = [(0, padded - len(leaf)), *[(0, 0)] * (leaf.ndim - 1)]
-        whole = (padded * len(records.sizes or [0]), *leaf.shape[1:])
-        filled = np.pad(leaf, room)
-        return jax.make_array_from_process_local_data(sharding, filled, whole)
-
-    arrays, present = jax.tree.map(place, open_on_host(records, dtype))
-    if present is None:  # a number, as a step is as fast as the memory that it reads
-        number = np.int64(len(records))
-        present = jax.device_put(number, NamedSharding(mesh, PartitionSpec()))
-    _PLACED[records] = asked, Opened(arrays, present)
-    return _PLACED[records][1], block
-
-
-def presence(opened: Opened) -> jax.Array:
-    """Say of each entry of placed records whether it is present.
-
-    Guarantee
-    ---------
-    Entry i is a function of record i and of public numbers; false from N on.
-    """
-    entries = jnp.arange(len(jax.tree.leaves(opened.arrays)[0]))
-    return opened.present if opened.present.ndim else entries < opened.present
-
-
-def open_on_host(records: Records, dtype: Any) -> Opened:
-    """Open records as host arrays, in the chain's precision, inside the boundary alone.
-
-    A record with a missing value is not present. Of records in parts, those of this
-    process are opened, and ``present`` is an array.
-
-    Guarantee
-    ---------
-    Entry i of every array, and of ``present``, is a function of record i and of
-    public numbers. Whether ``present`` is None depends on the types alone. Whether an
-    error is raised, on this process or another, does not depend on the values.
-    """
-    read = _read if records.sizes is None else _read_together
-    arrays, present = read(records)
-    narrowed = jax.tree.map(
-        lambda leaf: saturate(leaf, narrow(leaf.dtype, dtype)), arrays
-    )
-    return Opened(narrowed, present)
-
-
-def _read_together(records: Records) -> Opened:
-    """Read this process's part, if every process can read its own."""
-    with processes.on_all("a part of the records could not be read"):
-        arrays, present = _read(records)
-    if present is None:
-        present = np.ones(len(jax.tree.leaves(arrays)[0]), bool)
-    return Opened(arrays, present)
-
-
-def _read(records: Records) -> Opened:
-    """Read what was sealed, in its shapes and dtypes; no error tells of a value."""
-    if records in _READ:
-        return _READ[records]
-    sealed, kinds = _SEALED[records], records._kinds
-    try:
-        opened = Opened(*sealed.read())
-        found = jax.tree.map(lambda leaf: Kind(leaf.shape, leaf.dtype), opened.arrays)
-    except InputError:
-        raise
-    except Exception:
-        raise InputError(_CHANGED) from None
-    if jax.tree.flatten(found) != jax.tree.flatten(kinds):
-        raise InputError(_CHANGED)
-    if sealed.is_kept and records.sizes is None:  # parts are on devices, once
-        _READ[records] = opened
-    return opened
-
-
-_CHANGED = (
-    "the records have changed since they were sealed: in number, shapes or dtypes. "
-    "Seal them again, and leave them as they are."
-)
+SEALED: WeakKeyDictionary[Records, Sealed] = WeakKeyDictionary()

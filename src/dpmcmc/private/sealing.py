@@ -15,8 +15,10 @@ from dpmcmc import processes
 from dpmcmc.arithmetic import RECORD_LIMIT
 from dpmcmc.errors import InputError
 from dpmcmc.model.schema import Schema
+from dpmcmc.private.filling import require_room
 from dpmcmc.private.ratios import BLOCK
-from dpmcmc.private.sources import Source, Table, TableFile, common_length
+from dpmcmc.private.sources import Source, TableFile, common_length
+from dpmcmc.private.units import Grouped, grouped
 
 __all__ = ["layout_of", "part_of", "sizes_of_parts"]
 
@@ -36,22 +38,48 @@ def layout_of(
     return block, -(-most // block) * block * own
 
 
-def part_of(rows: Source, schema: Schema) -> tuple[Source, tuple[int, ...]]:
-    """The part of this process, and how many records each has.
+def part_of(
+    rows: Source, schema: Schema, streamed: bool
+) -> tuple[Source | Grouped, tuple[int, ...]]:
+    """The part of this process, and how many records or units each has.
 
     A table in memory is a part as it is.
     """
-    if schema.unit is not None or schema.size is not None:
+    if schema.size is not None:
         raise InputError(
-            "the records are in parts, which shows how many each process has and "
-            "cannot tell whose they are: neither unit nor size can be given. Give a "
-            "table that is not in parts."
+            "the records are in parts, which shows how many each process has: size "
+            "cannot be given. Give a table that is not in parts."
         )
-    if isinstance(rows, Table):
-        return rows, sizes_of_parts(rows.kinds, None)
-    own = rows.file.part(processes.own(), processes.together())
-    part = TableFile(own, rows.names)
-    return part, sizes_of_parts(part.kinds, len(rows.file))
+    if isinstance(rows, TableFile):
+        if schema.unit is not None:
+            return _part_of_units(rows, schema.unit, schema.most or 1)
+        own = rows.file.part(processes.own(), processes.together())
+        part = TableFile(own, rows.names)
+        if streamed:
+            with processes.on_all("there is no room for the records on disk"):
+                require_room(part)
+        return part, sizes_of_parts(part.kinds, len(rows.file))
+    if schema.unit is not None:
+        raise InputError(
+            "the records are tables in memory, in parts, and a unit may have records "
+            "in several of them. Write them as Parquet, and give all processes the "
+            "same Records.from_parquet(folder, …)."
+        )
+    return rows, sizes_of_parts(rows.kinds, None)
+
+
+def _part_of_units(
+    rows: TableFile, unit: str, most: int
+) -> tuple[Grouped, tuple[int, ...]]:
+    """The units of this process: an equal stretch of all, wherever their rows are.
+
+    Every process numbers the units of the whole file, which all of them read.
+    """
+    with processes.on_all("the ids of units could not be read"):
+        rows.file.part(0, 1)  # refuses what cannot be read in stretches
+        whole = grouped(rows, unit, most)
+    part = whole.part(processes.own(), processes.together())
+    return part, sizes_of_parts(part.kinds, whole.of.units)
 
 
 def sizes_of_parts(kinds: Any, whole: int | None) -> tuple[int, ...]:

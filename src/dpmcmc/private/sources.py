@@ -83,22 +83,36 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class TableFile:
-    """Columns of a `dpmcmc.files.DataFile`, which is read once, after the charge."""
+    """Columns of a `dpmcmc.files.DataFile`, which is read once, after the charge.
+
+    ``picked`` says which records are read; all if it is None.
+    """
 
     file: Any
     names: tuple[str, ...]
+    picked: np.ndarray | None = None
     is_kept = True
 
     @property
     def kinds(self) -> Any:
         """By the schema."""
-        size = (len(self.file),)
-        return _kinds({name: Kind(size, self.file.dtypes[name]) for name in self.names})
+        count = len(self.file) if self.picked is None else int(self.picked.sum())
+        kinds = {name: Kind((count,), self.file.dtypes[name]) for name in self.names}
+        return _kinds(kinds)
 
     def read(self) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """Read the file."""
-        values, present = self.file.read_values()
-        return {name: values[name] for name in self.names}, present
+        """Read the file, of which no more is held than what is picked."""
+        if self.picked is None:
+            values, present = self.file.read_values()
+            return {name: values[name] for name in self.names}, present
+        parts: dict[str, list[np.ndarray]] = {name: [] for name in self.names}
+        usable = np.ones(len(self.file), bool)
+        for name, rows, values, there in self.file.read_stretches():
+            usable[rows] &= there
+            if name in parts:
+                parts[name].append(values[self.picked[rows]])
+        joined = {name: np.concatenate(some) for name, some in parts.items()}
+        return joined, usable[self.picked]
 
     def ids(self, name: str) -> Iterator[list[Any]]:
         """The values of any column of the file: its ids are read before the charge."""

@@ -5,7 +5,6 @@
 It is made by the host, or where the chains run; the words are the same.
 """
 
-import math
 import os
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
@@ -18,9 +17,10 @@ import numpy as np
 
 from dpmcmc.private.batches import Sampling, draw_batches, spare_words
 from dpmcmc.private.device_batches import draw_on_device, is_drawn_on_device
+from dpmcmc.private.filling import in_memory
 from dpmcmc.private.keystream import Keystream
 from dpmcmc.private.moves import Inputs, Test
-from dpmcmc.private.records import Opened
+from dpmcmc.private.opening import Opened
 from dpmcmc.private.tape import WORDS_PER_STREAM, Stream, Tape
 
 __all__ = ["Room", "Supply", "batches_on_host"]
@@ -31,9 +31,6 @@ _DRAWS_AT_ONCE = 2**17
 _THREADS = max(1, (os.cpu_count() or 1) // 4)
 """Threads that draw and look up for one chunk: of two chunks at a time, beside the
 device's own."""
-
-_ALIGNMENT = 64
-"""Bytes at a multiple of which JAX takes memory of the host as it is."""
 
 
 class Room(NamedTuple):
@@ -153,10 +150,8 @@ def batches_on_host(
     count = len(jax.tree.leaves(source)[0])
     shape = (room.steps, room.chains, sampling.batch)
     found = jax.tree.map(
-        lambda leaf: _aligned((*shape, *leaf.shape[1:]), leaf.dtype), source
+        lambda leaf: in_memory((*shape, *leaf.shape[1:]), leaf.dtype), source
     )
-    for leaf in jax.tree.leaves(found):
-        leaf[steps:] = 0
     rows = max(1, _DRAWS_AT_ONCE // sampling.batch)
 
     def fill(place: tuple[int, int]) -> None:
@@ -175,14 +170,6 @@ def batches_on_host(
     with ThreadPoolExecutor(_THREADS) as pool:
         deque(pool.map(fill, places), maxlen=0)
     return found
-
-
-def _aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """An array that a device of this machine reads where it is, without a copy."""
-    size = math.prod(shape) * dtype.itemsize
-    room = np.empty(size + _ALIGNMENT, np.uint8)
-    first = -room.ctypes.data % _ALIGNMENT
-    return room[first : first + size].view(dtype).reshape(shape)
 
 
 def _look_up(

@@ -19,8 +19,9 @@ from dpmcmc.arithmetic import CLIP_STEPS
 from dpmcmc.private.context import boundary_arithmetic
 from dpmcmc.private.each_record import vector_of_each
 from dpmcmc.private.exact_normal import rounded_normals
+from dpmcmc.private.opening import Opened, open_blocks, presence
 from dpmcmc.private.placing import placed, placement
-from dpmcmc.private.records import Opened, Records, open_records, presence
+from dpmcmc.private.records import Records
 from dpmcmc.private.tape import Tape
 
 __all__ = ["add_up", "release_total"]
@@ -67,11 +68,20 @@ def release_total(
         public = processes.agreed(public)
     sd = math.ceil(noise * CLIP_STEPS * _FOR_ROUNDING)
     with boundary_arithmetic():
-        opened, _ = open_records(records, dtype, devices)
-        total = add(len(devices), opened, public)
-        exact = np.asarray(placed(total, placement(opened, devices)))
+        exact = _total(add, records, public, dtype, devices)
         drawn = rounded_normals(tape, exact.size, sd).reshape(exact.shape)
         return (exact + drawn) / CLIP_STEPS
+
+
+def _total(
+    add: Add, records: Records, public: Any, dtype: str, devices: list[jax.Device]
+) -> np.ndarray:
+    """The exact total of all records, block by block if they are streamed."""
+    total: Any = 0
+    for opened in open_blocks(records, dtype, devices):
+        added = placed(add(len(devices), opened, public), placement(opened, devices))
+        total = np.asarray(added) + total  # waits: one block is used at a time
+    return np.asarray(total)
 
 
 def add_up(

@@ -8,7 +8,7 @@ as many as there is room for, and which of them are there.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import jax
@@ -17,7 +17,7 @@ import numpy as np
 from dpmcmc.arithmetic import RECORD_LIMIT
 from dpmcmc.errors import InputError
 from dpmcmc.model.units import Unit
-from dpmcmc.private.sources import Source, common_length
+from dpmcmc.private.sources import Source, TableFile, common_length
 from dpmcmc.private.tables import Kind
 
 __all__ = ["Grouped", "Membership", "arrange", "grouped", "membership"]
@@ -56,6 +56,21 @@ class Grouped:
                 "there are more rows, or fewer, than when they were sealed"
             )
         return arrange(rows, usable, self.of, self.most)
+
+    def part(self, number: int, parts: int) -> "Grouped":
+        """One of several stretches of the units of a file, with all their rows.
+
+        Guarantee
+        ---------
+        Part k has the units from ⌊kU/parts⌋ to ⌊(k + 1)U/parts⌋ in their order, of U,
+        with the rows that they have in the whole.
+        """
+        assert isinstance(self.rows, TableFile)
+        first, last = (self.of.units * one // parts for one in (number, number + 1))
+        codes = self.of.codes
+        is_own = (codes >= first) & (codes < last)
+        own = Membership(codes[is_own] - first, last - first)
+        return Grouped(replace(self.rows, picked=is_own), own, self.most)
 
 
 def grouped(rows: Source, unit: str, most: int) -> Grouped:

@@ -28,6 +28,7 @@ from dpmcmc.sampling.checkpoint import Checkpoint, MemoryCheckpoint
 from dpmcmc.sampling.control_variates import ControlVariates
 from dpmcmc.sampling.loop import run
 from dpmcmc.sampling.minibatch_barker import MinibatchBarker
+from dpmcmc.sampling.passes import warn_of_passes
 from dpmcmc.sampling.plan import Method, Plan, Request
 from dpmcmc.sampling.problem import Precision, Problem, make_problem
 from dpmcmc.sampling.stages import Context
@@ -159,6 +160,7 @@ def sample(
         chains=chains,
         warmup=warmup,
     )
+    warn_of_passes(plan)
     context = agree_on(plan, Context(problem, None, progress))
     return run(plan, context, MemoryCheckpoint() if checkpoint is None else checkpoint)
 

@@ -97,7 +97,7 @@ def drawn(
         checkpoint = SharedCheckpoint(checkpoint)
     return sample(
         study.prepared_model(),
-        study.records(job.data, job.in_parts),
+        study.records(job.data, job.in_parts, job.streamed),
         epsilon=job.epsilon,
         delta=job.delta,
         rho=job.rho,

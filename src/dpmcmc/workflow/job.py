@@ -71,6 +71,9 @@ class Job:
     in_parts
         Whether the data, which is Parquet, is read in parts by all processes that run
         together; as in `Records`.
+    streamed
+        Whether the data, which is Parquet, stays on disk and passes through the devices
+        in blocks; as in `Records`.
     ledger, dataset, analyst, purpose, only
         The ledger that is charged, if there is one, and in whose name; as in
         `Ledger.reserve`. A ledger with one data set needs no ``dataset``; the analyst
@@ -99,6 +102,7 @@ class Job:
     start: str | None = None
     precision: str | None = None
     in_parts: bool = False
+    streamed: bool = False
     ledger: str | None = None
     dataset: str = ""
     analyst: str = ""

@@ -71,9 +71,15 @@ class Study:
         """Open the columns of a data file; no value is read."""
         return DataFile(path, self.names(), schema=self.schema)
 
-    def records(self, path: str | Path, in_parts: bool = False) -> Records:
-        """Seal the records of a data file; ids of units are read, to be counted."""
-        return Records(self.open(path), in_parts=in_parts)
+    def records(
+        self, path: str | Path, in_parts: bool = False, streamed: bool = False
+    ) -> Records:
+        """Seal the records of a data file; ids of units are read, to be counted.
+
+        Streamed records are in parts, if only of one process.
+        """
+        parts = in_parts or streamed
+        return Records(self.open(path), in_parts=parts, streamed=streamed)
 
     def names(self) -> tuple[str, ...] | None:
         """The columns that are read; None for those of the schema or the table."""
