@@ -12,7 +12,7 @@ from dpmcmc.accounting import BarkerBit, Event, GaussianRelease
 from dpmcmc.audit.attack import Attack, Size
 from dpmcmc.audit.bounds import Scores, Seen, counting_bound
 from dpmcmc.audit.decisions import FAR, Far, decided, grouped
-from dpmcmc.audit.releases import OneOf, Pulls, counts_of, sum_of, tables
+from dpmcmc.audit.releases import AT_ONCE, OneOf, Pulls, counts_of, sum_of, tables
 from dpmcmc.model.model import Model
 from dpmcmc.model.statistics import Statistics
 from dpmcmc.private import FullData, Grid, Records
@@ -52,7 +52,7 @@ def composed_attacks() -> list[Attack]:
 
 
 def _three_kinds() -> Attack:
-    quick, delta = 3_000, 0.1
+    quick, delta = 8_000, 0.1
     # the sum of log-likelihood ratios is about normal, with this variance
     total = _MU_HISTOGRAM**2 + _MU_SUM**2 + _DECISIONS * _CLIP**2
     events: dict[Event, int] = {
@@ -81,8 +81,9 @@ def _played(runs: int) -> Scores:
 
 
 def _histograms(records: Records, runs: int) -> np.ndarray:
-    bins, noise = OneOf(), math.sqrt(2) / _MU_HISTOGRAM
-    found = np.array([counts_of(records, bins, noise)[0] for _ in range(runs)])
+    bins, noise = OneOf(AT_ONCE), math.sqrt(2) / _MU_HISTOGRAM
+    made = [counts_of(records, bins, noise) for _ in range(-(-runs // AT_ONCE))]
+    found = np.concatenate(made)[:runs]
     return np.asarray(found[:, 0] - found[:, 1]) / noise**2
 
 

@@ -38,7 +38,7 @@ def full_data_attacks() -> list[Attack]:
     return [
         _barker(0.5, 1, 1e-5, quick=1_000_000),
         _barker(0.5, 2, 1e-5, quick=2_000_000),
-        _barker(0.2, 10, 1e-4, quick=2_000_000),
+        _barker(0.2, 10, 1e-4, quick=3_000_000),
         _gaussian(0.5, 1, 1e-4, quick=1_000_000),
         _gaussian(0.2, 4, 1e-4, quick=2_000_000),
         _words(),

@@ -20,6 +20,7 @@ from dpmcmc.model.model import Model
 from dpmcmc.private import Bins, Measure, Records, Tape, release_counts, release_sum
 
 __all__ = [
+    "AT_ONCE",
     "OneOf",
     "Pulls",
     "counts_of",
@@ -31,7 +32,7 @@ __all__ = [
 
 _MU = 3.0
 _COORDINATES = 3
-_AT_ONCE = 100
+AT_ONCE = 100
 """Histograms of one call, each of which is a run: their noise is independent."""
 
 
@@ -166,8 +167,8 @@ def _asked_both_ways(records: Records, runs: int) -> np.ndarray:
 
 
 def _counted(records: Records, runs: int) -> np.ndarray:
-    bins, noise = OneOf(_AT_ONCE), math.sqrt(2) / _MU
-    found = [counts_of(records, bins, noise) for _ in range(-(-runs // _AT_ONCE))]
+    bins, noise = OneOf(AT_ONCE), math.sqrt(2) / _MU
+    found = [counts_of(records, bins, noise) for _ in range(-(-runs // AT_ONCE))]
     first, second = np.concatenate(found).T
     return np.asarray(first - second)
 
