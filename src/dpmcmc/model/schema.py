@@ -236,7 +236,8 @@ class Schema:
         model
             A `Model`, or what has a preparation and coords like one.
         """
-        own, clamps = model.preparation, self.clamps()
+        own = model.preparation
+        clamps = self._clamps(own)
         if clamps is not None:
             own = clamps if own is None else clamps.then(own)
         texts = {
@@ -256,12 +257,16 @@ class Schema:
         }
         return integrate_missing(made, missing) if missing else made
 
-    def clamps(self) -> Preparation | None:
-        """What moves values to their bounds; None if there are no bounds."""
+    def _clamps(self, own: Preparation | None) -> Preparation | None:
+        """What moves values to their bounds; None if nothing has to.
+
+        A model's own preparation may begin with the same: that of a formula does.
+        """
+        bounds = {n: Clamp(*c.bounds) for n, c in self.columns.items() if c.bounds}
         found = {
-            name: Clamp(*one.bounds)
-            for name, one in self.columns.items()
-            if one.bounds is not None
+            name: clamp
+            for name, clamp in bounds.items()
+            if own is None or own.steps_of(name)[:1] != (clamp,)
         }
         return Preparation(found) if found else None
 

@@ -39,3 +39,17 @@ def test_what_is_said_beside_a_schema_holds() -> None:
     assert model.declared is not None
     assert model.declared["bounds"]["age"] == [18, 65]
     assert model.declared["levels"]["clinic"] == [3, 4, 5]
+
+
+def test_a_column_is_clamped_once() -> None:
+    model = dpmcmc.formula(TEXT, family="bernoulli", schema=SCHEMA)
+    prepared = SCHEMA.applied_to(model).preparation.describe()
+    assert sorted(prepared) == sorted(
+        ["clinic clamped to [3, 5]", *model.preparation.describe()]
+    )
+    wider = Schema({"age": {"type": "number", "bounds": [-5, 200]}})
+    both = wider.applied_to(model).preparation.describe()
+    assert [line for line in both if line.startswith("age")] == [
+        "age clamped to [-5, 200]",
+        next(line for line in prepared if line.startswith("age")),
+    ]
