@@ -105,6 +105,18 @@ def test_a_certificate_that_is_no_number_is_an_alarm(
     assert not attempt(attack, 9, 100).passed
 
 
+def test_no_more_runs_are_made_at_once_than_memory_holds() -> None:
+    made: list[int] = []
+
+    def play(runs: int) -> Scores:
+        made.append(runs)
+        return Scores(np.zeros(runs, np.int8), np.zeros(runs, np.int8))
+
+    attack = Attack("many", {GaussianRelease(1.0): 1}, 1e-5, play, {Size.QUICK: 9}, 0.5)
+    assert attempt(attack, 7_000_000, 100).runs == 7_000_000
+    assert made == [3_000_000, 3_000_000, 1_000_000]
+
+
 def test_randomness_that_is_none_is_an_alarm() -> None:
     check = Check("the same again", lambda runs: 1e-9, {Size.QUICK: 1})
     assert not attempt(check, 1, 100).passed
