@@ -71,6 +71,6 @@ def test_a_notebook_is_kept_without_outputs(notebook: Path) -> None:
 
 
 def test_there_is_a_notebook_for_each_way_in() -> None:
-    assert {"formula", "numpyro", "persons", "synthetic"} <= {
+    assert {"formula", "numpyro", "persons", "pymc", "synthetic"} <= {
         one.stem for one in NOTEBOOKS
     }
