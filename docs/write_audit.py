@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run the audit and plant every bug, and write the tables of the page on it.
 
-``python docs/write_audit.py attacks --quick`` takes minutes, without ``--quick`` an
-hour; ``python docs/write_audit.py bugs`` some minutes. ``python docs/write_audit.py
-again --times 20`` repeats the quick audit, and says how often it raised an alarm.
+``python docs/write_audit.py attacks --quick`` takes minutes, without ``--quick`` a
+quarter of an hour; ``python docs/write_audit.py bugs`` some minutes. ``python
+docs/write_audit.py again --times 20`` repeats the quick audit, and says how often it
+raised an alarm.
 """
 
 import argparse

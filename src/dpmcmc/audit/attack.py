@@ -44,7 +44,7 @@ _AT_ONCE = 3_000_000
 
 
 class Size(StrEnum):
-    """How long an audit may take: minutes, or about an hour."""
+    """How long an audit may take: minutes, or a quarter of an hour."""
 
     QUICK = "quick"
     WHOLE = "whole"

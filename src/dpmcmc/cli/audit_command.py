@@ -14,7 +14,7 @@ examples:
   Two minutes: does any certificate break on this machine?
     dpmcmc audit --quick
 
-  An hour, with a picture:
+  A quarter of an hour, with a picture:
     dpmcmc audit --picture audit.png
 
 No records are needed: attacks make their own. An alarm ends with exit code 1.
@@ -33,7 +33,7 @@ def add(commands: Commands) -> None:
         examples=_EXAMPLES,
     )
     audit.add_argument(
-        "--quick", action="store_true", help="two minutes instead of an hour"
+        "--quick", action="store_true", help="two minutes instead of a quarter of an hour"
     )
     audit.add_argument(
         "--only",
