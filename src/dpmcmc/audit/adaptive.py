@@ -148,7 +148,7 @@ def _final_losses(bits: np.ndarray, game: Game) -> np.ndarray:
 
 
 def _decisions() -> Attack:
-    event, quick = BarkerBit(clip=_CLIP, records=len(_TABLES[0])), 2_000_000
+    event, quick = BarkerBit(clip=_CLIP, records=len(_TABLES[0])), 3_000_000
     aim = _AIM * certify_epsilon({event: _DECISIONS}, _DELTA).epsilon
     game = best_game(_CLIP, _DECISIONS, aim)
     start = {"at": 0.0, "game": -1.0, "then": 0.0, "loss": 0.0}

@@ -33,7 +33,7 @@ def add(commands: Commands) -> None:
         examples=_EXAMPLES,
     )
     audit.add_argument(
-        "--quick", action="store_true", help="two minutes instead of a quarter of an hour"
+        "--quick", action="store_true", help="two minutes, not a quarter of an hour"
     )
     audit.add_argument(
         "--only",
