@@ -55,7 +55,7 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=100_000)
     parser.add_argument("--parts", default="simulated,nuts,real,synthetic")
     parser.add_argument("--only", default="", help="names of cases, with semicolons")
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--data", type=Path, help="folder of the real tables")
     parser.add_argument("--out", type=Path)
     chosen = parser.parse_args()
     if chosen.quick:
@@ -67,6 +67,9 @@ def main() -> None:
     only = set(filter(None, chosen.only.split(";")))
     parts = {"simulated": simulated, "nuts": nuts, "real": real, "synthetic": synthetic}
     for name in chosen.parts.split(","):
+        if name == "real" and chosen.data is None:
+            print("\nReal tables are left out, since no folder of them was given.")
+            continue
         found[name] = parts[name](chosen, only)
         if chosen.out is not None:
             chosen.out.write_text(json.dumps(found, indent=1))

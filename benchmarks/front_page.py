@@ -45,14 +45,14 @@ COLOURS = {"private": "#0072b2", "not private": "#888888"}
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--data", type=Path, help="folder of the real tables")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--picture", type=Path)
     chosen = parser.parse_args()
-    path = chosen.data / "brfss2015_diabetes.parquet"
-    if not path.exists():
-        print(f"there is no {path}: give its folder by --data")
+    if chosen.data is None:
+        print("The folder of brfss2015_diabetes.parquet was not given: give --data.")
         return
+    path = chosen.data / "brfss2015_diabetes.parquet"
     table = pd.read_parquet(path)[list(COLUMNS)].rename(columns=COLUMNS).astype(float)
     model = dpmcmc.formula(
         FORMULA,
