@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""PyMC models go to `sample` as they are; what is drawn from them has their law."""
+"""PyMC models go to `sample` as they are; what is drawn has their distribution."""
 
 import subprocess
 import sys
@@ -22,7 +22,7 @@ from dpmcmc.adapters.libraries import adapted
 
 COUNT = 400
 FALSE_ALARM = 1e-6
-"""The probability that one comparison fails although the law is right."""
+"""The probability that one comparison fails although the distribution is right."""
 
 DRAWS = 20_000
 

@@ -4,7 +4,7 @@
 
 The gradient of the log-likelihood is linear in the counts n: S(θ) = Jᵀn, where J has
 the gradient of each cell's log-likelihood. With noise of sd s on each count it is
-Jᵀñ, off by a normal vector of covariance s²JᵀJ; and at the true θ the score of a model
+Jᵀñ, which adds a normal vector of covariance s²JᵀJ; at the true θ the score of a model
 that is right has the information F(θ) as covariance. So θ is judged by
 −½ SᵀV⁻¹S with V = F + s²JᵀJ.
 
