@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """PyMC models of many kinds, as their authors write them, with simulated records.
 
-The first six are models of PyMC's own example gallery, written as a function of their
-data and otherwise as they stand there: logistic and robust regression, Poisson and
-negative-binomial regression, varying intercepts by county, and an ordered response.
+The first six are of kinds that PyMC's example gallery shows: logistic and robust
+regression, Poisson and negative-binomial regression, varying intercepts by county, and
+an ordered response. `benchmarks/published_examples.py` runs the gallery's own.
 """
 
 from collections.abc import Callable
@@ -124,6 +124,36 @@ def censored(time):
     return model
 
 
+def truncated(x, y):
+    with pm.Model() as model:
+        slope = pm.Normal("slope", 0, 1)
+        sd = pm.HalfNormal("sd", 1)
+        line = pm.Normal.dist(mu=slope * x, sigma=sd)
+        pm.Truncated("y", line, lower=-1, upper=2, observed=y)
+    return model
+
+
+def contained(county, floor, radon):
+    with pm.Model(coords={"county": GROUPS}) as model:
+        place = pm.Data("place", county, dims="row")
+        storey = pm.Data("storey", floor, dims="row")
+        uranium = pm.Data("uranium", np.linspace(-1, 1, COUNTIES), dims="county")
+        level = pm.Normal("level", uranium, 1, dims="county")
+        slope = pm.Normal("slope", 0, 1)
+        sd = pm.Exponential("sd", 1)
+        lower = pm.Normal.dist(mu=level[place] + slope * storey, sigma=sd)
+        pm.Censored("radon", lower, lower=0.5, upper=None, observed=radon, dims="row")
+    return model
+
+
+def known_errors(x, error, y):
+    with pm.Model() as model:
+        slope = pm.Normal("slope", 0, 1)
+        nu = pm.InverseGamma("nu", alpha=1, beta=1)
+        pm.StudentT("y", mu=slope * x, sigma=error, nu=nu, observed=y)
+    return model
+
+
 def _logistic(rng, n):
     x = rng.normal(size=(n, 2))
     p = 1 / (1 + np.exp(-(0.3 + x @ [1.0, -0.5])))
@@ -151,6 +181,23 @@ def _radon(rng, n):
     level = np.linspace(0.8, 2.0, COUNTIES)[county] - 0.7 * floor
     radon = level + rng.normal(0, 0.7, n)
     return {"county_idx": county, "floor_ind": floor, "log_radon": radon}
+
+
+def _cut(rng, n):
+    x = rng.uniform(-1, 1, n)
+    return {"x": x, "y": np.clip(0.7 * x + rng.normal(0, 0.5, n), -0.99, 1.99)}
+
+
+def _lower(rng, n):
+    radon = _radon(rng, n)
+    names = ("county", "floor", "radon")
+    found = dict(zip(names, radon.values(), strict=True))
+    return {**found, "radon": np.maximum(found["radon"], 0.5)}
+
+
+def _errors(rng, n):
+    x, error = rng.uniform(-1, 1, n), rng.uniform(0.3, 0.6, n)
+    return {"x": x, "error": error, "y": x + error * rng.standard_t(3, n)}
 
 
 def _levels(rng, n):
@@ -181,6 +228,9 @@ ZOO = {
     "multivariate": Case(multivariate, _plane),
     "mixture": Case(mixture, _mixed),
     "censored": Case(censored, _times),
+    "truncated": Case(truncated, _cut),
+    "contained": Case(contained, _lower),
+    "known_errors": Case(known_errors, _errors),
 }
 PUBLISHED = list(ZOO)[:6]
 

@@ -303,6 +303,24 @@ def test_factors_and_public_observations_outside_the_plate_are_prior():
     assert adapted.simulate is not None
 
 
+def test_a_public_observation_beside_records_in_no_plate_is_prior():
+    """Also where a run on few records has as many of them as it has entries."""
+
+    def model(y):
+        level = numpyro.sample("level", dist.Normal(0, 1).expand([1]))
+        numpyro.sample("guess", dist.Normal(level, 1), obs=jnp.ones(1))
+        numpyro.sample("y", dist.Normal(level, 1), obs=y)
+
+    made = from_numpyro(model, 50, {"y": jax.ShapeDtypeStruct((), np.float32)})
+    theta = {"level": jnp.array([0.4])}
+    found = [made.log_prior(theta), made.log_likelihood(theta, {"y": 2.0})]
+    expected = [
+        stats.norm.logpdf(0.4) + stats.norm.logpdf(0.6),
+        stats.norm.logpdf(1.6),
+    ]
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
 def test_the_number_of_records_may_enter_the_prior():
     """It is public; the likelihood of one record still sees the right value."""
 

@@ -38,13 +38,33 @@ def test_a_model_must_observe_the_records():
     refused(constant, "no observed site that reads the records", "as obs")
 
 
-def test_an_observed_site_must_stand_in_a_plate():
-    def model(y):
+def test_an_observed_site_needs_a_plate_or_an_entry_for_each_record():
+    def joint(y):
         mean = numpyro.sample("mean", dist.Normal(0, 1))
-        numpyro.sample("y", dist.Normal(mean, 1), obs=y)
+        each = dist.Normal(mean, 1).expand([y.shape[0]])
+        numpyro.sample("y", each.to_event(1), obs=y)
 
-    refused(model, "no plate holds all observed sites ('y')", "'y' stands in none")
-    refused(model, "plate is 'rows'; the model has no plate", plate="rows")
+    refused(joint, "no plate holds all observed sites ('y')", "'y' stands in none")
+    refused(joint, "plate is 'rows'; the model has no plate", plate="rows")
+
+    def summed(y):
+        mean = numpyro.sample("mean", dist.Normal(0, 1))
+        numpyro.factor("y", jnp.sum(dist.Normal(mean, 1).log_prob(y)))
+
+    refused(summed, "no plate holds all observed sites ('y')")
+
+    def by_chance(y):
+        """As many entries as there are records, but not one for each."""
+        mean = numpyro.sample("mean", dist.Normal(0, 1).expand([COUNT]).to_event(1))
+        numpyro.sample("y", dist.Normal(mean, 1), obs=y[0])
+
+    refused(by_chance, "other sites or plates ('the records')")
+
+    def mixed(x, y):
+        slope = numpyro.sample("slope", dist.Normal(0, 1))
+        numpyro.sample("y", dist.Normal(slope * (x - x.mean()), 1), obs=y)
+
+    refused(mixed, "depends on the other records")
 
 
 @pytest.mark.parametrize("plate", [None, "records"])
@@ -157,7 +177,7 @@ def test_a_column_that_was_forgotten_is_guessed():
             numpyro.sample("weight", dist.Normal(mean, 1), obs=weight)
             numpyro.sample("y", dist.Normal(mean, 1), obs=y)
 
-    refused(model, "'weight' is a continuous latent", "the arguments 'weight' have no")
+    refused(model, "'weight' is a continuous latent", "like the arguments 'weight'")
 
 
 def test_a_discrete_latent_without_end_is_refused():

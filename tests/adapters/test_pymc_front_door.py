@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
+import pandas as pd
 import pymc as pm
 import pytest
 from pymc_zoo import ZOO, categorical, counts, overdispersed, shapes_of_one
@@ -61,6 +62,26 @@ def test_a_function_and_a_model_give_the_same_draws():
         assert posterior.dims == {"b": ("place",)}
         assert posterior.coords == {"place": ("level", "slope")}
         np.testing.assert_array_equal(posterior.draws["b"], found[0].draws["b"])
+
+
+def test_a_function_written_for_a_table_gives_the_same_draws():
+    def for_a_table(x, y):
+        with pm.Model(coords={"place": ["level", "slope"]}) as model:
+            b = pm.Normal("b", 0, 2, dims="place")
+            pm.Deterministic("at the end", b[0] + b[1] * np.max(x))
+            mean = b[0] + b[1] * np.log(1 + x.values)
+            pm.Normal("y", mean, 1, observed=y.to_numpy())
+        return model
+
+    records = pd.DataFrame(table())
+    settings = {"steps": 100, "seed": 3, "chains": 1, "progress": False}
+    method = dpmcmc.Barker(proposal=dpmcmc.RandomWalk(0.1))
+    found = [
+        dpmcmc.sample_not_private(model, records, method=method, **settings)
+        for model in (for_a_table, line)
+    ]
+    assert found[0].draws.keys() == {"b"}  # what holds values of records is not shown
+    np.testing.assert_allclose(found[0].draws["b"], found[1].draws["b"], rtol=1e-4)
 
 
 def test_a_private_run_of_a_pymc_model():

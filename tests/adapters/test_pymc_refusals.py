@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 import pymc as pm
+import pytensor
 import pytest
 from refusals import assert_refused
 
@@ -136,10 +137,15 @@ def test_values_cannot_be_read_while_a_model_is_built():
 
     refused(with_mean(listed), "the model failed with TypeError", "pm.math")
 
-    def held(mean, x, y):
-        pm.Normal("y", mean, 1, observed=pm.Data("data", y))
+    def shared(mean, x, y):
+        pm.Normal("y", mean, 1, observed=pytensor.shared(y))
 
-    refused(with_mean(held), "leave pm.Data out")
+    refused(with_mean(shared), "or as pm.Data(name, column)")
+
+    def ranked(mean, x, y):
+        pm.Normal("y", mean, 1, observed=np.percentile(y, 50))
+
+    refused(with_mean(ranked), "NumPy and pandas cannot compute with it")
 
 
 def test_what_is_no_model_is_refused():

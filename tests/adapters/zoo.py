@@ -149,6 +149,14 @@ def several_sites(x, visits, cost):
         numpyro.sample("cost", dist.Normal(price[0] + price[1] * visits, sd), obs=cost)
 
 
+def without_plate(x, other, y):
+    """Sites with an entry for each record, in no plate."""
+    slope = numpyro.sample("slope", dist.Normal(0, 2).expand([2]))
+    sd = numpyro.sample("sd", dist.HalfNormal(1))
+    numpyro.sample("other", dist.Normal(0.3, sd), obs=other)
+    numpyro.sample("y", dist.Normal(x @ slope, sd), obs=y)
+
+
 def _zoo() -> dict[str, Case]:
     rng = np.random.default_rng(20)
     x = rng.normal(size=COUNT)
@@ -184,6 +192,11 @@ def _zoo() -> dict[str, Case]:
             "x": x,
             "visits": visits,
             "cost": rng.normal(0.5 + 1.2 * visits, 0.7),
+        },
+        without_plate: {
+            "x": features[:, :2],
+            "other": rng.normal(0.3, 1.0, COUNT),
+            "y": rng.normal(features[:, :2] @ slope[:2], 1.0),
         },
     }
     cases = {

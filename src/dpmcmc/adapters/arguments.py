@@ -4,7 +4,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from dpmcmc.errors import InputError
 from dpmcmc.model.tracing import shape_of_result, show_shapes
 
-__all__ = ["Bound", "bind", "require_traceable"]
+__all__ = ["Bound", "bind", "listed", "require_traceable"]
 
 Columns = Mapping[str, Any]
 """Arrays by the name of their column, with a common leading axis."""
@@ -66,6 +66,28 @@ class Bound:
         """The columns of one record, with a leading axis of length one."""
         return {name: jnp.asarray(record[name])[None] for name in self.one}
 
+    def redrawn(
+        self,
+        record: Columns,
+        observed: Mapping[str, str],
+        draw: Callable[[Columns], Mapping[str, Any]],
+    ) -> dict[str, Any]:
+        """A record with the columns of observed variables drawn; others are copied.
+
+        ``observed`` is the column of each variable; ``draw`` runs the model on the
+        columns of one record and gives the variables by name, always the same ones for
+        the same columns.
+        """
+        columns = self.of_one(record)
+        # A later variable may read an earlier column. What does not is drawn the same
+        # again, so each run makes one more variable right.
+        for _ in observed:
+            drawn = draw(columns)
+            for name, column in observed.items():
+                like = columns[column]
+                columns[column] = drawn[name].astype(like.dtype).reshape(like.shape)
+        return {**record, **{name: columns[name][0] for name in observed.values()}}
+
     @property
     def code(self) -> Any:
         """The code of the user's function, to place a failure in it."""
@@ -99,14 +121,14 @@ def bind(model: Callable[..., Any], one_record: Any, library: str) -> Bound:
     missing = [p.name for p in taken if p.default is p.empty and p.name not in columns]
     if missing:
         raise InputError(
-            f"the model needs {_listed(missing)}, which the records do not have; their "
-            f"columns are {_listed(columns)}. Add the column, or bind the argument, if "
+            f"the model needs {listed(missing)}, which the records do not have; their "
+            f"columns are {listed(columns)}. Add the column, or bind the argument, if "
             "it is public, with functools.partial."
         )
     twice = sorted(set(_keywords(model)) & set(columns))
     if twice:
         raise InputError(
-            f"the argument {_listed(twice)} is bound with functools.partial, and the "
+            f"the argument {listed(twice)} is bound with functools.partial, and the "
             "records have a column of that name; which one is meant is not clear. "
             "Rename or drop the column, or leave the argument free."
         )
@@ -166,5 +188,6 @@ def _keywords(model: Callable[..., Any]) -> Mapping[str, Any]:
     return model.keywords if isinstance(model, functools.partial) else {}
 
 
-def _listed(names: Any) -> str:
-    return ", ".join(map(repr, names))
+def listed(names: Iterable[str], nothing: str = "") -> str:
+    """Names for a sentence."""
+    return ", ".join(map(repr, names)) or nothing

@@ -130,11 +130,8 @@ class Densities:
     ) -> dict[str, Any]:
         """Draw the observed columns of a record; the others are copied."""
         latent = self.constrained(theta)
-        observed = self.layout.observed or {}
-        columns = self.bound.of_one(record)
-        # A later site may read an earlier column. The same key draws the same values
-        # until then, so each run makes one more site right.
-        for _ in observed:
+
+        def draw(columns: Mapping[str, Any]) -> dict[str, Any]:
             trace = run(
                 self.bound,
                 columns,
@@ -142,10 +139,10 @@ class Densities:
                 key,
                 redraw=True,
             )
-            for name, column in observed.items():
-                drawn = trace[name]["value"].astype(columns[column].dtype)
-                columns[column] = drawn.reshape(columns[column].shape)
-        return {**record, **{name: columns[name][0] for name in observed.values()}}
+            return {name: trace[name]["value"] for name in observed}
+
+        observed = self.layout.observed or {}
+        return self.bound.redrawn(record, observed, draw)
 
     def _public_run(self, theta: Theta) -> dict[str, Message]:
         """Run the model at θ on zeros in the place of the records."""

@@ -17,6 +17,7 @@ from pytensor.graph.basic import Constant
 from pytensor.graph.replace import clone_replace
 
 from dpmcmc.adapters.arguments import Bound
+from dpmcmc.adapters.data_containers import columns_for_containers
 from dpmcmc.adapters.tensors import (
     Column,
     as_column,
@@ -158,7 +159,7 @@ def build(bound: Bound, count: int) -> Graph:
     if isinstance(bound.model, pm.Model):
         return Graph(bound.model, count, columns, _swaps(bound.model, columns, count))
     try:
-        with in_precision():
+        with in_precision(), columns_for_containers():
             _set_open(columns, True)
             model = bound(columns)
     except Exception as error:
@@ -246,8 +247,8 @@ def _failure(bound: Bound, count: int, error: Exception) -> str:
     first = (str(error).strip().splitlines() or ["no message"])[0].rstrip(".")
     if "Shared variable values can not be symbolic" in first:
         advice = (
-            "Columns go into the model as they are: leave pm.Data out, or give the "
-            "PyMC model itself, whose data containers have the names of columns."
+            "Columns go into the model as they are, or as pm.Data(name, column) inside "
+            '"with pm.Model():".'
         )
     else:
         advice = (

@@ -3,10 +3,11 @@
 """Layout: the plate of the records, and what each site of a model is to them."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dpmcmc.adapters.arguments import Bound
+from dpmcmc.adapters.arguments import Bound, listed
+from dpmcmc.adapters.refusals import absent, require_public
 from dpmcmc.adapters.sites import Outline, Site, outline, require_size
 from dpmcmc.errors import InputError
 
@@ -76,7 +77,7 @@ def lay_out(bound: Bound, count: int, plate: str | None) -> Layout:
         if chosen in site.plates:
             _require_finite(name, site, bound)
         elif not site.is_deterministic:
-            _require_public(name, site, chosen)
+            require_public(name, site.density.names, f"plate {chosen!r}")
             _require_same_shape(name, [part.sites[name] for part in (whole, *few)])
     outside = _outside(whole, chosen)
     hidden = {
@@ -144,7 +145,7 @@ def _of_records(whole: Outline) -> dict[str, Site]:
 def _named(whole: Outline, plate: str) -> str:
     if plate not in whole.plates:
         raise InputError(
-            f"plate is {plate!r}; the model has {_listed(whole.plates, 'no plate')}. "
+            f"plate is {plate!r}; the model has {listed(whole.plates, 'no plate')}. "
             "Give the name of the plate that holds the records."
         )
     return plate
@@ -158,17 +159,18 @@ def _found(whole: Outline, bound: Bound, count: int) -> str:
     held = frozenset.intersection(*[site.plates for site in observed.values()])
     if not held:
         bare = [name for name, site in observed.items() if not site.plates]
-        outside = f"; {_listed(bare)} stands in none" if bare else ""
+        outside = f"; {listed(bare)} stands in none" if bare else ""
         raise InputError(
-            f"no plate holds all observed sites ({_listed(observed)}){outside}. One "
-            "must: it says that the records are independent given the parameters. "
+            f"no plate holds all observed sites ({listed(observed)}){outside}. One "
+            "must, unless all stand in none and have one log-density for each record "
+            "along the first axis: records are independent given the parameters. "
             "Write the sites inside \"with numpyro.plate('records', y.shape[0]):\", "
             "with y a column."
         )
     fitting = [name for name in held if whole.plates[name].size == count]
     if len(fitting) > 1 or (not fitting and len(held) > 1):
         raise InputError(
-            f"the plates {_listed(sorted(held))} all hold the observed sites; which "
+            f"the plates {listed(sorted(held))} all hold the observed sites; which "
             "one is that of the records is not clear. Name it with plate=."
         )
     return fitting[0] if fitting else next(iter(held))
@@ -182,22 +184,16 @@ def _require_observed(whole: Outline, bound: Bound, plate: str) -> None:
         if plate not in site.plates:
             kind = "factor" if site.is_factor else "observed site"
             raise InputError(
-                f"the {kind} {name!r} reads the records ({_listed(_columns(site))}), "
+                f"the {kind} {name!r} reads the records ({listed(_columns(site))}), "
                 f"but stands outside their plate {plate!r}. Move it into the plate, "
                 "so that it has one term for each record."
             )
 
 
 def _no_observed(bound: Bound) -> str:
-    absent = (
-        f" No column is named like the arguments {_listed(bound.left_out)}, which are "
-        "at their defaults."
-        if bound.left_out
-        else ""
-    )
     return (
-        f"the model has no observed site that reads the records.{absent} Pass a column "
-        "as obs to numpyro.sample, inside a plate over the records."
+        f"the model has no observed site that reads the records.{absent(bound)} Pass a "
+        "column as obs to numpyro.sample, with one entry for each record."
     )
 
 
@@ -213,7 +209,7 @@ def _require_same_sites(whole: Outline, part: Outline, size: int) -> None:
     unlike = {*whole.sites, *whole.plates} ^ {*part.sites, *part.plates}
     if unlike:
         raise InputError(
-            f"the model has other sites or plates ({_listed(sorted(unlike))}) when it "
+            f"the model has other sites or plates ({listed(sorted(unlike))}) when it "
             f"is given {size} of the records; they must not depend on how many there "
             "are, since the model is run on one record at a time."
         )
@@ -233,18 +229,12 @@ def _require_finite(name: str, site: Site, bound: Bound) -> None:
     if not _is_latent(site):
         return
     if not site.is_discrete:
-        absent = (
-            f" If it is meant to be observed: the arguments {_listed(bound.left_out)} "
-            "have no column."
-            if bound.left_out
-            else ""
-        )
         raise InputError(
             f"the site {name!r} is a continuous latent inside the plate of the "
             "records: one for each record, so that each step would have to release a "
             "value for each record. Marginalise it: observe a distribution from which "
             "it is integrated out, such as dist.StudentT for a normal of latent scale, "
-            f"or dist.NegativeBinomial2 for a Poisson of latent rate.{absent}"
+            f"or dist.NegativeBinomial2 for a Poisson of latent rate.{absent(bound)}"
         )
     if site.choices is None:
         raise InputError(
@@ -252,15 +242,6 @@ def _require_finite(name: str, site: Site, bound: Bound) -> None:
             "whose values cannot be listed; they are summed over, so there must be "
             "finitely many, the same for each record. Truncate it to a Categorical, "
             "or marginalise it by hand."
-        )
-
-
-def _require_public(name: str, site: Site, plate: str) -> None:
-    if site.density.names:
-        raise InputError(
-            f"the prior of {name!r} depends on the records (the values of "
-            f"{_listed(_columns(site))}); what is computed from records outside their "
-            f"plate {plate!r} would escape the privacy guarantee. Use public numbers."
         )
 
 
@@ -277,7 +258,7 @@ def _require_few_combinations(hidden: Mapping[str, Site]) -> None:
     number = math.prod(combinations(hidden))
     if number > _MOST_COMBINATIONS:
         raise InputError(
-            f"the discrete latents of one record ({_listed(hidden)}) take {number:,} "
+            f"the discrete latents of one record ({listed(hidden)}) take {number:,} "
             f"values together; they are all summed over, so at most "
             f"{_MOST_COMBINATIONS:,} are allowed. Marginalise some by hand, for "
             "instance with dist.MixtureSameFamily."
@@ -296,7 +277,3 @@ def _observed_columns(whole: Outline, plate: str) -> dict[str, str] | None:
 
 def _columns(site: Site) -> list[str]:
     return sorted(site.density.names)
-
-
-def _listed(names: Iterable[str], nothing: str = "") -> str:
-    return ", ".join(map(repr, names)) or nothing

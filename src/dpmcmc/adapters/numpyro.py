@@ -11,6 +11,7 @@ import jax.numpy as jnp
 
 from dpmcmc.adapters.arguments import bind
 from dpmcmc.adapters.assembled import assemble, is_wide
+from dpmcmc.adapters.bare_sites import with_plate
 from dpmcmc.adapters.densities import Densities
 from dpmcmc.adapters.layout import lay_out
 from dpmcmc.adapters.person_plate import (
@@ -39,7 +40,7 @@ class NumPyro:
         arguments have defaults, or are bound with `functools.partial`.
     plate
         The name of the plate of the records; unless given, the one that holds all
-        observed sites.
+        observed sites. They may also stand in none, with one entry for each record.
     preparation
         What is done to each record before the model reads it, by public bounds.
     coords, dims
@@ -127,7 +128,7 @@ def from_numpyro(
         does not take are ignored.
     plate
         The name of the plate of the records; unless given, the one that holds all
-        observed sites.
+        observed sites. They may also stand in none, with one entry for each record.
     preparation
         What is done to a record before the model reads it.
     initial
@@ -155,6 +156,8 @@ def from_numpyro(
         if preparation is not None:
             one_record = preparation.check(one_record)
         bound = bind(model, one_record, "NumPyro")
+        if plate is None:
+            bound = with_plate(bound, count)
         layout = lay_out(bound, count, plate)
         parts = Densities(bound, count, layout)
         return assemble(

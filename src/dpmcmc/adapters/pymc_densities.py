@@ -86,15 +86,16 @@ class PyMCDensities:
     ) -> dict[str, Any]:
         """Draw the observed columns of a record; the others are copied."""
         observed = self.layout.observed or {}
-        columns = self.bound.of_one(record)
-        # A later variable may read an earlier column. The same key draws the same
-        # values until then, so each run makes one more variable right.
-        for _ in observed:
-            drawn = self._simulate(theta, columns, key)
-            for column, value in zip(observed.values(), drawn, strict=True):
-                like = columns[column]
-                columns[column] = value.astype(like.dtype).reshape(like.shape)
-        return {**record, **{name: columns[name][0] for name in observed.values()}}
+        # JAX draws in the precision that the model was built in, and no other.
+        built = {
+            name: jnp.asarray(theta[name], leaf.dtype)
+            for name, leaf in self.one.theta.items()
+        }
+
+        def draw(columns: Mapping[str, Any]) -> dict[str, Any]:
+            return dict(zip(observed, self._simulate(built, columns, key), strict=True))
+
+        return self.bound.redrawn(record, observed, draw)
 
     def at_one(self, outputs: list[Any]) -> Any:
         """Outputs of the model of one record as a function of θ and columns."""

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layout of a PyMC model: what each of its variables is to the records."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,8 +11,9 @@ from pymc.variational.minibatch_rv import MinibatchRandomVariable
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.random.type import RandomType
 
-from dpmcmc.adapters.arguments import Bound, require_traceable
+from dpmcmc.adapters.arguments import Bound, listed, require_traceable
 from dpmcmc.adapters.graphs import Graph, build
+from dpmcmc.adapters.refusals import absent, require_public
 from dpmcmc.adapters.tensors import copied
 from dpmcmc.errors import InputError
 
@@ -82,7 +83,7 @@ def lay_out_pymc(bound: Bound, whole: Graph, one: Graph) -> PyMCLayout:
     _require_no_draws(terms)
     reading = {name: whole.origins([term]) for name, term in terms.items()}
     for name in whole.latents:
-        _require_public(name, sorted(reading.pop(name)))
+        require_public(name, reading.pop(name), "likelihood")
     likelihood = tuple(name for name, columns in reading.items() if columns)
     if not likelihood:
         raise InputError(_no_observed(bound))
@@ -126,7 +127,7 @@ def _require_same_names(*graphs: Graph) -> None:
     unlike = set.union(*names) - set.intersection(*names)
     if unlike:
         raise InputError(
-            f"the model has other variables ({_listed(sorted(unlike))}) when it is "
+            f"the model has other variables ({listed(sorted(unlike))}) when it is "
             "given few records; they must not depend on how many there are, since the "
             "likelihood is computed from one record at a time."
         )
@@ -174,25 +175,10 @@ def _require_same_shape(name: str, traced: list[Parameter]) -> None:
     )
 
 
-def _require_public(name: str, columns: list[str]) -> None:
-    if columns:
-        raise InputError(
-            f"the prior of {name!r} depends on the records (the values of "
-            f"{_listed(columns)}); what is computed from records outside their "
-            "likelihood would escape the privacy guarantee. Use public numbers."
-        )
-
-
 def _no_observed(bound: Bound) -> str:
-    absent = (
-        f" No column is named like the arguments {_listed(bound.left_out)}, which are "
-        "at their defaults."
-        if bound.left_out
-        else ""
-    )
     return (
-        f"the model has no observed variable that reads the records.{absent} Pass a "
-        "column as observed= to a variable, with one entry for each record."
+        f"the model has no observed variable that reads the records.{absent(bound)} "
+        "Pass a column as observed= to a variable, with one entry for each record."
     )
 
 
@@ -245,7 +231,3 @@ def _observed(graph: Graph, likelihood: tuple[str, ...]) -> dict[str, str] | Non
             return None
         found[name] = column
     return found
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(map(repr, names))

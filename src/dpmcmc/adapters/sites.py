@@ -20,6 +20,7 @@ __all__ = [
     "Plate",
     "Site",
     "log_density",
+    "log_density_shape",
     "outline",
     "require_size",
     "run",
@@ -50,6 +51,8 @@ class Site(NamedTuple):
         the density that counts.
     choices
         How many values one draw can take; None if infinitely many.
+    terms
+        The shape of its log-densities, one for each independent entry.
     value, density
         The columns of the records that its value and its log-density depend on.
     """
@@ -63,6 +66,7 @@ class Site(NamedTuple):
     choices: int | None
     batch_shape: tuple[int, ...]
     shape: tuple[int, ...]
+    terms: tuple[int, ...]
     value: Origin
     density: Origin
 
@@ -111,6 +115,13 @@ def log_density(site: Message) -> jax.Array:
     """The log-density of a sample site, masked and scaled as the model says."""
     density = site["fn"].log_prob(site["value"])
     return density if site["scale"] is None else site["scale"] * density
+
+
+def log_density_shape(site: Message) -> tuple[int, ...]:
+    """The shape of `log_density`."""
+    distribution, shape = site["fn"], jnp.shape(site["value"])
+    entries = shape[: len(shape) - distribution.event_dim]
+    return jnp.broadcast_shapes(distribution.batch_shape, entries)
 
 
 def transform_of(site: Message) -> Any:
@@ -220,6 +231,7 @@ def _site(site: Message, value: Origin, density: Origin) -> Site:
         choices=_choices(site) if is_discrete else None,
         batch_shape=tuple(distribution.batch_shape) if is_sample else (),
         shape=jnp.shape(site["value"]),
+        terms=log_density_shape(site) if is_sample else (),
         value=value,
         density=density,
     )
@@ -238,7 +250,12 @@ def _choices(site: Message) -> int | None:
 
 
 def _plates(seen: Mapping[str, Message]) -> dict[str, Plate]:
-    return {
+    frames = {
+        frame.name: Plate(frame.size, False)
+        for site in seen.values()
+        for frame in site.get("cond_indep_stack", ())
+    }
+    return frames | {
         name: Plate(site["args"][0], site["args"][1] not in (None, site["args"][0]))
         for name, site in seen.items()
         if site["type"] == "plate"

@@ -16,11 +16,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
+from jax.scipy.special import log_ndtr
 from pytensor.compile.mode import JAX
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.traversal import graph_inputs
 from pytensor.link.utils import fgraph_to_python
+from pytensor.scalar.math import Erfcx
 from pytensor.tensor.elemwise import Elemwise
 from pytensor.tensor.random.basic import CategoricalRV
 from pytensor.tensor.random.type import RandomType
@@ -65,6 +67,15 @@ class Column(TensorVariable):  # type: ignore[misc]
         """The shape, which does not depend on values."""
         return tuple(self.type.shape) if self.is_open else pt.shape(self)
 
+    @property
+    def values(self) -> "Column":
+        """The column itself, where a model is written for those of a table."""
+        return self
+
+    def to_numpy(self) -> "Column":
+        """The column itself, as `values`."""
+        return self
+
     def __len__(self) -> int:
         return int(self.type.shape[0])
 
@@ -81,6 +92,15 @@ class Column(TensorVariable):  # type: ignore[misc]
         if method == "__call__" and not settings and function is not None:
             return function(*inputs)
         return self.__array__()
+
+    def __array_function__(
+        self, function: Any, _: Any, inputs: Any, settings: Any
+    ) -> Any:
+        name = function.__name__
+        if name in ("ndim", "shape", "size"):
+            return getattr(self, name)
+        own = getattr(pt, name, None)
+        return self.__array__() if own is None else own(*inputs, **settings)
 
 
 def as_column(name: str, shape: tuple[int, ...], dtype: Any) -> Column:
@@ -190,6 +210,24 @@ def _as_constant(data: Any, **settings: Any) -> Any:
     if isinstance(data, np.ndarray) and data.ndim == 0:
         return data[()]
     return jax_typify(data, **settings)
+
+
+@jax_funcify.register(Erfcx)  # type: ignore[untyped-decorator]
+def _scaled_tail(*_: Any, **__: Any) -> Callable[[Any], jax.Array]:
+    """exp(x²) erfc(x), of a normal tail, for which PyTensor needs another library."""
+
+    def erfcx(x: Any) -> jax.Array:
+        near, far = jnp.where(x < 10.0, x, 1.0), jnp.where(x < 10.0, 10.0, x)
+        series, part = jnp.ones(()), 0.5 / far**2
+        for odd in range(11, 0, -2):  # the asymptotic series, from its last term
+            series = 1 - odd * part * series
+        return jnp.where(
+            x < 10.0,
+            jnp.exp(near**2 + jnp.log(2.0) + log_ndtr(-jnp.sqrt(2.0) * near)),
+            series / (far * jnp.sqrt(jnp.pi)),
+        )
+
+    return erfcx
 
 
 def _draw_categories(graph: FunctionGraph) -> None:
