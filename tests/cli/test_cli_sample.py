@@ -164,7 +164,9 @@ def test_nulls_and_far_values_are_taken_silently(dpmcmc: Command, folder: Path) 
     )
     assert said.code == 0
     statement = json.loads(said.out)["statement"]
-    assert statement["prepared"][0] == "x: number in cm, clamped to [-3, 3]"
+    assert statement["prepared"] == [
+        "x: number in cm, clamped to [-3, 3], then clamped to [-9, 11]"
+    ]
     assert statement["records"] == RECORDS
     page = (folder / "run" / "report.html").read_text("utf-8")
     assert "<td>cm</td>" in page

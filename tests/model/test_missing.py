@@ -98,8 +98,8 @@ def test_a_run_reads_records_with_missing_covariates() -> None:
         devices=None,
     )
     assert problem.one_record["region"].dtype == np.float32  # NaN where it is missing
-    assert problem.prepared[1].endswith("summed over with probabilities 0.2, 0.3, 0.5")
-    assert "age scaled from" in problem.prepared[3]
+    assert "then scaled from" in problem.prepared[0]
+    assert "summed over with probabilities 0.2, 0.3, 0.5" in problem.prepared[1]
     names = ["age", "region=south", "region=west"]
     assert list(problem.model.coords["predictor"]) == names
 

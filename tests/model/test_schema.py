@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpmcmc import InputError, Schema, models
-from dpmcmc.model.preparation import OneHot, Preparation, Stack
+from dpmcmc.model.preparation import Clamp, Log, OneHot, Preparation, Stack
 from dpmcmc.model.schema import DeclaredColumn, as_schema
 
 FULL = Schema(
@@ -47,6 +47,28 @@ def test_words_say_types_bounds_and_units_of_measurement() -> None:
     )
     many = DeclaredColumn(levels=tuple("abcdefghij"))
     assert many.describe() == "one of a, b, c, d, e, f, g, h and 2 more"
+
+
+def test_words_say_once_what_a_preparation_begins_with() -> None:
+    """As that of a formula does, which is made of the same bounds and levels."""
+    then = Preparation(
+        {
+            "age": [Clamp(0, 120), Log()],
+            "ill": Clamp(0, 1),
+            "region": [Clamp(0, 1)],
+            "ward": [Clamp(0, 5)],
+            "other": Clamp(0, 3),
+        }
+    )
+    assert FULL.describe(then) == (
+        "age: number in years, clamped to [0, 120], then its logarithm taken",
+        "ward: integer, clamped to [0, 9], then clamped to [0, 5]",
+        "ill: boolean",
+        "region: one of north, south",
+        "since: days since 2000-01-01, clamped to [0, 7305]",
+        "other clamped to [0, 3]",
+    )
+    assert Schema().describe(then) == then.describe()
 
 
 def test_what_is_left_empty_is_not_declared() -> None:

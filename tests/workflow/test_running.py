@@ -77,7 +77,9 @@ def test_a_job_without_a_ledger(folder: Path) -> None:
     assert (asked[0].standing, asked[0].fraction) == (None, None)
     statement = outcome.posterior.statement
     assert statement.is_private
-    assert statement.prepared[0] == "x: number, clamped to [-5, 5]"
+    assert statement.prepared == (
+        "x: number, clamped to [-5, 5], then clamped to [-9, 11]",
+    )
     assert "chain" in [row.name for row in statement.stages]
     assert entries(folder) == ["register"]
     assert outcome.report.exists()

@@ -104,6 +104,15 @@ class DeclaredColumn:
         """The dtype that it enters with; what may be missing enters as NaN."""
         return np.dtype(np.float64) if self.if_missing else _DTYPES[self.type]
 
+    @property
+    def ends(self) -> Clamp | None:
+        """What moves its numbers to the least and the largest; None if unbounded."""
+        if self.levels is not None:
+            return Clamp(0, len(self.levels) - 1)
+        if self.type == "boolean":
+            return Clamp(0, 1)
+        return None if self.bounds is None else Clamp(*self.bounds)
+
     def number_of(self, value: Any) -> float | None:
         """The number that a text, date or boolean becomes; None if it is missing.
 
@@ -220,10 +229,16 @@ class Schema:
         kept = {name: one for name, one in self.columns.items() if name in names}
         return replace(self, columns=kept)
 
-    def describe(self) -> tuple[str, ...]:
-        """What is known of each column, one line each."""
-        found = self.columns.items()
-        return tuple(f"{name}: {one.describe()}" for name, one in found)
+    def describe(self, then: Preparation | None = None) -> tuple[str, ...]:
+        """What is known of each column, and is then done to it, one line each."""
+        lines = []
+        for name, one in self.columns.items():
+            steps = () if then is None else then.steps_of(name)
+            rest = steps[steps[:1] == (one.ends,) :]
+            words = [f"{name}: {one.describe()}", *[step.describe() for step in rest]]
+            lines.append(", then ".join(words))
+        others = () if then is None else then.describe(without=self.columns)
+        return (*lines, *others)
 
     def applied_to(self, model: Any) -> Any:
         """The model of records as they are declared.

@@ -178,9 +178,7 @@ def make_problem(
         _check_names(shown)
         if from_prior:
             _check_prior(made, initial)
-    preparation = stated.preparation
-    words = () if preparation is None else preparation.describe()
-    words = sealed.schema.describe() + words
+    words = sealed.schema.describe(stated.preparation)
     if sealed.sizes is not None:
         made = fixed_model(made)
     chosen = _devices(devices, sealed)

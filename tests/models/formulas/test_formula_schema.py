@@ -2,8 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Formulas by a schema: what it says of columns, and what is said beside it."""
 
+import numpy as np
+import pandas as pd
+
 import dpmcmc
 from dpmcmc import Schema
+from dpmcmc.sampling.problem import make_problem
 
 SCHEMA = Schema(
     {
@@ -53,3 +57,30 @@ def test_a_column_is_clamped_once() -> None:
         "age clamped to [-5, 200]",
         next(line for line in prepared if line.startswith("age")),
     ]
+
+
+def test_a_statement_says_once_what_is_done_to_a_column() -> None:
+    model = dpmcmc.formula(TEXT, family="bernoulli", schema=SCHEMA)
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "ill": rng.integers(0, 2, 50).astype(bool),
+            "age": rng.uniform(0, 110, 50),
+            "region": rng.choice(["north", "south"], 50),
+            "clinic": rng.integers(3, 6, 50),
+        }
+    )
+    by_record = Schema(SCHEMA.of(table.columns).columns)
+    problem = make_problem(
+        model,
+        dpmcmc.Records(table, schema=by_record),
+        start=None,
+        precision=None,
+        devices=None,
+    )
+    assert problem.prepared == (
+        "ill: boolean",
+        "age: number in years, clamped to [0, 110]",
+        "region: one of north, south, then coded as one of the levels 0 to 1",
+        "clinic: integer, clamped to [3, 5], then coded as one of the levels 3, 4, 5",
+    )

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The declaration: which steps are taken on which columns, and in what order."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
@@ -115,13 +115,14 @@ class Preparation:
         before = () if self.first is None else self.first.steps_of(name)
         return before + self._plan().get(name, ())
 
-    def describe(self) -> tuple[str, ...]:
-        """Say what is done to each column, one line each."""
-        before = () if self.first is None else self.first.describe()
+    def describe(self, without: Collection[str] = ()) -> tuple[str, ...]:
+        """Say what is done to each column, but those without, one line each."""
+        before = () if self.first is None else self.first.describe(without)
         own = tuple(
             f"{'each record' if name is None else name} "
             f"{', then '.join(step.describe() for step in steps)}"
             for name, steps in self._plan().items()
+            if name not in without
         )
         return before + own
 
