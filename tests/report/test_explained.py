@@ -72,7 +72,7 @@ def _section(page: str, name: str) -> str:
 def test_the_model_stands_in_words_and_in_the_user_s_formula(page: str) -> None:
     model = _section(page, "model")
     assert "<code>ill ~ age + log(income) + (1 | clinic)</code>" in model
-    assert "the log odds of ill" in model
+    assert "the log odds that ill is 1" in model
     assert "levels of clinic" in model
     assert "sd of 2.5" in model
     assert "years" in model
@@ -87,7 +87,9 @@ def test_ratios_are_named_by_their_columns(page: str) -> None:
 
 
 def test_predictions_are_for_rows_made_of_what_was_declared(page: str) -> None:
-    rows = re.findall(r'<th scope="row">(.*?)</th>', _section(page, "predictions"))
+    section = _section(page, "predictions")
+    assert "the probability that ill is 1" in section
+    rows = re.findall(r'<th scope="row">(.*?)</th>', section)
     assert rows[0] == "as said above"
     assert "age 25 years" in rows
     assert "clinic 2" in rows

@@ -54,9 +54,11 @@ def table(
     """A table whose first column names its rows; one that is too wide scrolls."""
     body = Html()
     for name, *cells in rows:
-        # A name such as coefficients[region=south] may be broken before its place.
+        # A name such as coefficients[home_region=south] may be broken at its parts.
         safe = name if isinstance(name, Html) else escape(name)
-        parted = safe.replace("[", "<wbr>[").replace("=", "=<wbr>")
+        parted = safe.replace("[", "<wbr>[")
+        for end in "=_":
+            parted = parted.replace(end, f"{end}<wbr>")
         first = fill('<th scope="row">$name</th>', name=Html(parted))
         body = Html(f"{body}<tr>{first}{each('<td>$a</td>', zip(cells))}</tr>\n")
     return fill(

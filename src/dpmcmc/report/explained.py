@@ -24,7 +24,7 @@ __all__ = ["model_section", "predictions_section"]
 _MEANS = {
     "gaussian": "the mean of {y}, about which it is normal,",
     "student-t": "the centre of {y}, about which it has Student’s t distribution,",
-    "bernoulli": "the log odds of {y}",
+    "bernoulli": "the log odds that {y} is {yes}",
     "binomial": "the log odds of each of the {beside} trials that {y} counts",
     "poisson": "the logarithm of the mean of {y}, a Poisson count,",
     "negative-binomial": "the logarithm of the mean of {y}, a negative-binomial count,",
@@ -53,7 +53,7 @@ def model_section(posterior: Posterior) -> Html:
         return Html()
     declared, response = posterior.declared, regression.response
     meant = _MEANS[regression.family.name].format(
-        y=response.name, beside=response.beside
+        y=response.name, beside=response.beside, yes=_yes(regression)
     )
     return fill(
         read("model.html"),
@@ -83,20 +83,26 @@ def predictions_section(posterior: Posterior) -> Html:
     )
     means = found.draws["mean"]
     flat = means.reshape(-1, *means.shape[2:])
+    response = regression.response
+    what = f"the mean of {response.name}"
     if flat.ndim == 3:
-        head = ["Row", *(f"P({level})" for level in regression.response.levels)]
+        what = f"the probabilities of levels of {response.name}"
+        head = ["Row", *(f"P({level})" for level in response.levels)]
         shown = [
             [name, *(f"{one:.1%}" for one in flat[:, place].mean(axis=0))]
             for place, name in enumerate(names)
         ]
     else:
-        unit = units.get(regression.response.name, "")
+        unit = units.get(response.name, "")
         head = ["Row", f"Mean{unit and f' ({unit})'}", "94% interval of the mean"]
+        if response.kind == "yes-no":
+            what = f"the probability that {response.name} is {_yes(regression)}"
+            head, flat = ["Row", "Probability (%)", "94% interval"], 100 * flat
         shown = [[name, *_interval(flat[:, place])] for place, name in enumerate(names)]
     said = "; ".join(_said(name, value, units) for name, value in base.items())
     return fill(
         read("predictions.html"),
-        response=regression.response.name,
+        what=what,
         base=said or "there are no covariates",
         table=table("Predictions for made-up rows", head, shown, "numbers"),
     )
@@ -112,6 +118,12 @@ def _regression(posterior: Posterior) -> "Regression | None":
         return Predictor(posterior.declared, {}).regression
     except InputError:  # formulae is not installed where the report is made
         return None
+
+
+def _yes(regression: "Regression") -> str:
+    """What a response of two values is, where it is the one that counts as 1."""
+    levels = regression.response.levels
+    return levels[1] if levels else "1"
 
 
 def _terms(regression: "Regression") -> str:
