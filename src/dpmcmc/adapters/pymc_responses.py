@@ -5,13 +5,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import pytensor.tensor as pt
 from pymc.distributions.moments import mean as mean_of
 from pytensor.graph.basic import Constant
 from pytensor.tensor.random import basic
 
+from dpmcmc.adapters.explained import explained
 from dpmcmc.adapters.pymc_densities import PyMCDensities
 from dpmcmc.adapters.tensors import in_precision
 from dpmcmc.model.responses import Moments, Responses
@@ -41,21 +41,14 @@ _MOST = 64
 
 
 def pymc_responses(parts: PyMCDensities, theta: Mapping[str, Any]) -> Responses | None:
-    """The columns that observed variables read as they are, with values or moments.
-
-    None if some observed variable reads something else. A column has all its values if
-    they can be listed and are the same for every record; else mean and sd; else None,
-    as where it holds several numbers.
-    """
-    if not parts.layout.observed:
-        return None
-    found: dict[str, Sequence[float] | Moments | None] = {}
-    for name, column in parts.layout.observed.items():
-        variable = parts.one.model[name]
-        found[column] = None
-        if parts.bound.one[column].shape == ():
-            found[column] = _values(variable) or _moments(parts, theta, variable)
-    return found
+    """The columns that observed variables read as they are, as `explained`."""
+    model = parts.one.model
+    return explained(
+        parts,
+        theta,
+        lambda name: _values(model[name]),
+        lambda name: _moments(parts, model[name]),
+    )
 
 
 def _values(variable: Any) -> tuple[float, ...] | None:
@@ -72,9 +65,7 @@ def _values(variable: Any) -> tuple[float, ...] | None:
     return None
 
 
-def _moments(
-    parts: PyMCDensities, theta: Mapping[str, Any], variable: Any
-) -> Moments | None:
+def _moments(parts: PyMCDensities, variable: Any) -> Moments | None:
     op, parameters = _distribution(variable)
     spread = _VARIANCES.get(type(op))
     if spread is None:
@@ -86,10 +77,6 @@ def _moments(
         mean, variance = function(theta, parts.bound.of_one(record))
         return jnp.reshape(mean, (-1,))[0], jnp.sqrt(jnp.reshape(variance, (-1,))[0])
 
-    try:
-        jax.eval_shape(at, theta, dict(parts.bound.one))
-    except Exception:  # parameters that need the columns of other variables
-        return None
     return Moments(at, is_count=variable.dtype.startswith(("int", "uint")))
 
 

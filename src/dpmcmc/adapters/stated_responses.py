@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Responses: the columns that a NumPyro model explains, and their values."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -11,6 +11,7 @@ import numpy as np
 from numpyro import distributions as dist
 
 from dpmcmc.adapters.densities import Densities
+from dpmcmc.adapters.explained import explained
 from dpmcmc.adapters.origins import origins
 from dpmcmc.adapters.sites import Message, run, support_of
 from dpmcmc.model.responses import Moments, Responses
@@ -31,44 +32,32 @@ def responses_of(parts: Densities, theta: Mapping[str, Any]) -> Responses | None
     Returns
     -------
     dict or None
-        None if some observed site reads something else than a column, or if its
-        distribution is not the density that counts: masked, or scaled. A column has
-        all its values if they can be listed and are the same for every record; else
-        mean and sd, if its distribution has them; else None, as where it holds several
-        numbers.
+        As `explained`; None also if the distribution of a site is not the density that
+        counts: masked, or scaled.
     """
     observed = parts.layout.observed
-    if not observed:
+    sites = _sites(parts, theta) if observed else {}
+    if not all(_is_plain(sites[site]) for site in observed or ()):
         return None
-    sites = _sites(parts, theta)
-    if not all(_is_plain(sites[site]) for site in observed):
-        return None
-    found: dict[str, Sequence[float] | Moments | None] = {}
-    for site, column in observed.items():
-        found[column] = None
-        if parts.bound.one[column].shape != ():
-            continue
+
+    def values_of(site: str) -> tuple[float, ...] | None:
         is_discrete = sites[site]["fn"].is_discrete
-        values = _values(parts, theta, site) if is_discrete else None
-        found[column] = values or _moments(parts, theta, site, is_discrete)
-    return found
+        return _values(parts, theta, site) if is_discrete else None
+
+    def moments_of(site: str) -> Moments | None:
+        is_discrete = sites[site]["fn"].is_discrete
+        return None if parts.layout.hidden else _moments(parts, site, is_discrete)
+
+    return explained(parts, theta, values_of, moments_of)
 
 
-def _moments(
-    parts: Densities, theta: Mapping[str, Any], site: str, is_discrete: bool
-) -> Moments | None:
+def _moments(parts: Densities, site: str, is_discrete: bool) -> Moments:
     """Mean and sd of a site given θ and a record, if its distribution has them."""
-    if parts.layout.hidden:
-        return None
 
     def at(theta: Mapping[str, Any], record: Mapping[str, Any]) -> tuple[Any, Any]:
         found = _trace(parts, theta, parts.bound.of_one(record))[site]["fn"]
         return jnp.reshape(found.mean, ()), jnp.sqrt(jnp.reshape(found.variance, ()))
 
-    try:
-        jax.eval_shape(at, theta, dict(parts.bound.one))
-    except Exception:  # NumPyro says in several ways that there is none
-        return None
     return Moments(at, is_count=is_discrete)
 
 
