@@ -206,6 +206,12 @@ def test_a_latent_for_each_record_outside_the_plate_is_refused():
 
     refused(model, "'own' has shape (30,), which changes", "a value for each record")
 
+    def of_a_column(x, y):
+        own = numpyro.sample("own", dist.Normal(x, 1))
+        numpyro.sample("y", dist.Normal(own, 1), obs=y)
+
+    refused(of_a_column, "'own' has shape (30,), which changes")
+
 
 # What mixes records.
 

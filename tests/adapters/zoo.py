@@ -149,6 +149,13 @@ def several_sites(x, visits, cost):
         numpyro.sample("cost", dist.Normal(price[0] + price[1] * visits, sd), obs=cost)
 
 
+def trials(n, y):
+    """Counts out of as many trials as a column says."""
+    chance = numpyro.sample("chance", dist.Uniform(0, 1))
+    with numpyro.plate("records", n.shape[0]):
+        numpyro.sample("y", dist.Binomial(n, probs=chance), obs=y)
+
+
 def without_plate(x, other, y):
     """Sites with an entry for each record, in no plate."""
     slope = numpyro.sample("slope", dist.Normal(0, 2).expand([2]))
@@ -192,6 +199,10 @@ def _zoo() -> dict[str, Case]:
             "x": x,
             "visits": visits,
             "cost": rng.normal(0.5 + 1.2 * visits, 0.7),
+        },
+        trials: {
+            "n": (tries := rng.integers(1, 20, COUNT)),
+            "y": rng.binomial(tries, 0.3),
         },
         without_plate: {
             "x": features[:, :2],

@@ -77,8 +77,8 @@ def lay_out(bound: Bound, count: int, plate: str | None) -> Layout:
         if chosen in site.plates:
             _require_finite(name, site, bound)
         elif not site.is_deterministic:
-            require_public(name, site.density.names, f"plate {chosen!r}")
             _require_same_shape(name, [part.sites[name] for part in (whole, *few)])
+            require_public(name, site.density.names, f"plate {chosen!r}")
     outside = _outside(whole, chosen)
     hidden = {
         name: site for name, site in few[0].sites.items() if _is_hidden(site, chosen)

@@ -86,14 +86,9 @@ class PyMCDensities:
     ) -> dict[str, Any]:
         """Draw the observed columns of a record; the others are copied."""
         observed = self.layout.observed or {}
-        # JAX draws in the precision that the model was built in, and no other.
-        built = {
-            name: jnp.asarray(theta[name], leaf.dtype)
-            for name, leaf in self.one.theta.items()
-        }
 
         def draw(columns: Mapping[str, Any]) -> dict[str, Any]:
-            return dict(zip(observed, self._simulate(built, columns, key), strict=True))
+            return dict(zip(observed, self._simulate(theta, columns, key), strict=True))
 
         return self.bound.redrawn(record, observed, draw)
 

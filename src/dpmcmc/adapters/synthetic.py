@@ -6,7 +6,7 @@ The likelihood that runs is that of one record alone, whatever the model does; s
 check guards the meaning of the posterior, not its privacy. It reads no real record.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
@@ -50,21 +50,27 @@ def require_separate_records(model: Model, parts: Parts) -> None:
     """
 
     @jax.jit
-    def both(theta: Any, columns: Any, seed: int) -> tuple[jax.Array, jax.Array]:
-        if model.simulate is not None:
-            keys = jax.random.split(jax.random.key(seed), _TOGETHER)
-            columns = jax.vmap(model.simulate, (None, 0, 0))(theta, keys, columns)
+    def drawn(theta: Any, columns: Any, seed: int) -> Any:
+        assert model.simulate is not None
+        keys = jax.random.split(jax.random.key(seed), _TOGETHER)
+        return jax.vmap(model.simulate, (None, 0, 0))(theta, keys, columns)
+
+    @jax.jit
+    def both(theta: Any, columns: Any) -> tuple[jax.Array, jax.Array]:
         together = parts.log_likelihoods(theta, columns, _TOGETHER)
         alone = jax.vmap(lambda record: parts.log_likelihood(theta, record))(columns)
         return together, alone
 
     for attempt, floats in enumerate(_FLOATS):
+        rng = np.random.default_rng(attempt)
+        theta = {name: _near(value, rng) for name, value in model.initial.items()}
+        columns = _columns(parts.bound, rng, floats)
+        if model.simulate is not None:  # in its own precision: samplers insist on it
+            own = _like(theta, model.initial), _like(columns, parts.bound.one)
+            columns = _like(jax.device_get(drawn(*own, attempt)), columns)
         # In float64, so that a sharp likelihood is not taken for a mixed one.
         with jax.enable_x64(True):
-            rng = np.random.default_rng(attempt)
-            theta = {name: _near(value, rng) for name, value in model.initial.items()}
-            columns = _columns(parts.bound, rng, floats)
-            together, alone = map(np.asarray, both(theta, columns, attempt))
+            together, alone = map(np.asarray, both(theta, columns))
         # PyMC makes all records impossible where the parameters of one are.
         none_possible = np.any(alone == -np.inf) and np.all(together == -np.inf)
         same = np.allclose(together, alone, _TOLERANCE, _TOLERANCE, equal_nan=True)
@@ -76,6 +82,15 @@ def require_separate_records(model: Model, parts: Parts) -> None:
                 "mean over records, not their number, and observations of the shape of "
                 "their distribution. Bind public numbers with functools.partial."
             )
+
+
+def _like(
+    values: Mapping[str, np.ndarray], others: Mapping[str, Any]
+) -> dict[str, np.ndarray]:
+    """Values in the dtypes of others."""
+    return {
+        name: np.asarray(value, others[name].dtype) for name, value in values.items()
+    }
 
 
 def _near(value: np.ndarray, rng: np.random.Generator) -> np.ndarray:
