@@ -142,6 +142,15 @@ def test_values_cannot_be_read_while_a_model_is_built():
 
     refused(with_mean(shared), "or as pm.Data(name, column)")
 
+    def by_group(group, y):
+        with pm.Model() as made:
+            mean = pm.Normal("mean", 0, 1)
+            pm.Normal("y", mean * np.arange(3.0)[group], 1, observed=y)
+        return made
+
+    groups = {"group": jax.ShapeDtypeStruct((), np.int32), "y": ONE["y"]}
+    refused(by_group, "pytensor.tensor.as_tensor(array)[column]", one=groups)
+
     def ranked(mean, x, y):
         pm.Normal("y", mean, 1, observed=np.percentile(y, 50))
 

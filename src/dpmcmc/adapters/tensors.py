@@ -82,7 +82,8 @@ class Column(TensorVariable):  # type: ignore[misc]
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise TypeError(
             "a column has no values while the model is built, so NumPy and pandas "
-            "cannot compute with it. Use pm.math or pytensor.tensor"
+            "cannot compute with it. Use pm.math or pytensor.tensor; a public array is "
+            "indexed by a column as pytensor.tensor.as_tensor(array)[column]"
         )
 
     def __array_ufunc__(
