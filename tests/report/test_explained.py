@@ -20,7 +20,7 @@ def _posterior(formula: str, family: str, **more: object) -> Posterior:
     model = dpmcmc.formula(
         formula,
         family=family,
-        bounds={"age": (0, 100), "income": (1, 500)},
+        bounds={"age": (0, 100), "income": (1, 500), "smoker": (0, 1)},
         levels={
             "region": ["north", "south"],
             "clinic": [1, 2],
@@ -93,6 +93,15 @@ def test_predictions_are_for_rows_made_of_what_was_declared(page: str) -> None:
     assert rows[0] == "as said above"
     assert "age 25 years" in rows
     assert "clinic 2" in rows
+
+
+def test_a_mark_is_predicted_at_both_of_its_values(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    write_report(_posterior("ill ~ age + smoker", "bernoulli"), path)
+    section = _section(path.read_text(), "predictions")
+    rows = re.findall(r'<th scope="row">(.*?)</th>', section)
+    assert rows == ["as said above", "age 25 years", "age 75 years", "smoker 1"]
+    assert "smoker 0." in section
 
 
 def test_levels_are_predicted_and_escaped(tmp_path: Path) -> None:

@@ -208,7 +208,8 @@ def _typical(
 ) -> tuple[dict[str, Any], Sequence[tuple[str, Any]]]:
     """A row in the middle of what was declared, and changes of single columns.
 
-    The middle of a positive range that spans more than a hundredfold is geometric.
+    The middle of a positive range that spans more than a hundredfold is geometric; what
+    goes from 0 to 1 is 0, then 1.
     """
     known = regression.declared
     base: dict[str, Any] = {}
@@ -221,6 +222,10 @@ def _typical(
             varied.append((name, values[1]))
             continue
         low, high = known.bounds[name]
+        if (low, high) == (0, 1):  # most often a mark
+            base[name] = 0
+            varied.append((name, 1))
+            continue
         if low > 0 and high > 100 * low:
             places = np.exp(np.interp([0.25, 0.5, 0.75], [0, 1], np.log([low, high])))
         else:
