@@ -42,6 +42,23 @@ def test_a_row_has_the_same_bits_among_any_number(rows: np.ndarray) -> None:
         np.testing.assert_array_equal(some, whole[:size])
 
 
+def expected(x: jax.Array) -> jax.Array:
+    """A mean over nodes with weights, which are divided by their sum."""
+    scale = jnp.exp(x[1])
+    nodes = x[0] + scale * jnp.linspace(-8.0, 8.0, 33)
+    logs = -(jnp.log(scale**2) + (nodes - x[0]) ** 2 / scale**2) / 2
+    weights = jax.nn.softmax(logs)
+    return jnp.append(logs - jnp.max(logs), weights @ (nodes / scale + 1.0))
+
+
+def test_divisions_and_exponentials_have_the_same_bits(rows: np.ndarray) -> None:
+    """Compilers divide many numbers by one otherwise in long arrays and in short."""
+    compiled = jax.jit(jax.vmap(in_order_of(FIXED, expected)))
+    whole = np.asarray(compiled(rows[:601]))
+    for size in (1, 5, 90, 300):
+        np.testing.assert_array_equal(compiled(rows[:size]), whole[:size])
+
+
 def test_it_is_the_same_function(rows: np.ndarray) -> None:
     plain = of_rows(MODEL, rows[:50])
     np.testing.assert_allclose(of_rows(FIXED, rows[:50]), plain, rtol=2e-5, atol=1e-5)

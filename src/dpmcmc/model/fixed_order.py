@@ -3,8 +3,9 @@
 """The same bits of a record, on any number of devices and processes.
 
 A compiler adds the terms of a product of matrices, or of a sum, in an order that it
-chooses by the number of rows, and fuses a multiplication with an addition, which rounds
-once in place of twice, where that suits the loop. So the last bits of what is computed
+chooses by the number of rows, fuses a multiplication with an addition, which rounds
+once in place of twice, where that suits the loop, and multiplies by the inverse where
+many numbers are divided by one. So the last bits of what is computed
 from a record depend on how many others a device holds. For a model with ``fixed_order``
 terms are added one by one, and what is multiplied passes through an addition of an
 integer zero of which the compiler does not know that it is one, so that it can fuse and
@@ -47,7 +48,7 @@ _LOOPS = ("scan", "while", "cond")
 
 _ROUNDED_ONCE = frozenset(
     {
-        *("add", "sub", "add_any", "neg", "abs", "sign", "max", "min", "div", "sqrt"),
+        *("add", "sub", "add_any", "neg", "abs", "sign", "max", "min", "sqrt"),
         *("floor", "ceil", "round", "select_n", "convert_element_type", "copy"),
         *("reshape", "broadcast_in_dim", "squeeze", "transpose", "rev", "concatenate"),
         *("pad", "slice", "dynamic_slice", "dynamic_update_slice", "gather", "split"),
@@ -55,6 +56,10 @@ _ROUNDED_ONCE = frozenset(
     }
 )
 """Operations after which there is no multiplication that could be fused."""
+
+_MULTIPLIED = frozenset({"mul", "integer_pow", "square"})
+"""Operations that are multiplications. Others, such as an exponential, are computed in
+another way where a compiler knows what is before them: a mean, or a largest entry."""
 
 
 _FIXED: WeakKeyDictionary[Model, Model] = WeakKeyDictionary()
@@ -156,6 +161,12 @@ def _operation(
             return [_product(left, right, settings["dimension_numbers"], kind, zero)]
         if name == "reduce_sum":
             return [_reduced(given[0], settings["axes"])]
+    if name == "div":
+        # What is divided by one number might be multiplied by its inverse.
+        own = _unknown_zero(given[:1], axis=-1)
+        given = [given[0], _hidden(given[1], own)]
+    elif not (name in _LOOPS or name in _ROUNDED_ONCE or name in _MULTIPLIED):
+        given = [_hidden(each, zero) for each in given]
     pairs = zip(equation.invars, given, strict=True)
     known = {at: value for at, value in pairs if not isinstance(at, Literal)}
     one = program.replace(
@@ -164,7 +175,13 @@ def _operation(
     made = jax.core.eval_jaxpr(one, [], *known.values())
     if name in _LOOPS or name in _ROUNDED_ONCE:
         return list(made)
-    return [_opaque(each, zero) if _is_float(each) else each for each in made]
+    return [_hidden(each, zero) for each in made]
+
+
+def _hidden(array: Any, zero: jax.Array) -> Any:
+    """The same numbers, opaque if they are floats."""
+    array = jnp.asarray(array)
+    return _opaque(array, zero) if _is_float(array) else array
 
 
 def _rewritten(setting: Any) -> Any:
