@@ -154,9 +154,9 @@ _NOTE = (
 
 
 _ALONE = (
-    "What the released quadratic misses is less than its noise, so that decisions on "
-    "records would tell nothing; draws are of the prior and of the likelihood of the "
-    "noisy quadratic"
+    "What the released quadratic misses is next to nothing, or less than its noise, so "
+    "that decisions on records would tell nothing; draws are of the prior and of the "
+    "likelihood of the noisy quadratic"
 )
 
 

@@ -26,8 +26,11 @@ MOST_MISSED = 2.0
 """A quadratic that misses more of them, on moves of a few sd, and more than its noise
 hides, is not that of a normal posterior, and cannot say what noise does to the mode."""
 
-_MOSTLY_NOISE = 3.0
-"""Intervals so many times as wide as without privacy hold noise for the most part."""
+_NEGLIGIBLE = 1.0
+"""A quadratic that misses less gives the posterior: a cubic term in one coordinate, of
+moves with twice the posterior's scatter, is √2 · √15 · 2³ = 31 times its coefficient,
+and moves the mean by 3 times that, 0.1 posterior sd; a quartic one changes the sd by a
+fortieth."""
 
 _THIRD_ORDER = 0.5
 """What a step leaves out, beside half its square: third derivatives of about 1."""
@@ -94,7 +97,7 @@ class Fitted:
     cut_sd: float
     extremes: np.ndarray
     misfit: float = 0.0
-    missed: float = 0.0
+    missed: float = np.inf
     uncertain: float = np.inf
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -120,16 +123,12 @@ class Fitted:
     def is_alone(self) -> bool:
         """Whether draws are of the noisy quadratic alone, and no record decides.
 
-        Decisions would cut too much, or be on a small part of the uncertainty; and what
-        the quadratic misses, of which they are to decide, is less than its noise.
+        What the quadratic misses, of which decisions would be, is next to nothing, or
+        less than its noise.
         """
-        is_noisy = float(np.median(self.widening)) > _MOSTLY_NOISE
-        return (
-            (self.misfit > MOST_MISFIT or is_noisy)
-            and self.missed < self.uncertain
-            and self.arrived
-            and not self.is_flat
-        )
+        is_small = self.missed < _NEGLIGIBLE and self.misfit <= MOST_MISFIT
+        is_hidden = self.missed < self.uncertain
+        return (is_small or is_hidden) and self.arrived and not self.is_flat
 
     def aware(self, tempering: float) -> tuple[np.ndarray, np.ndarray]:
         """Gradient and precision of the likelihood of v, given the noisy gradient.
