@@ -13,6 +13,7 @@ import numpy as np
 
 from dpmcmc.influence.derivatives import Frame
 from dpmcmc.influence.residual import Residual
+from dpmcmc.sampling.fit.known import Known
 from dpmcmc.sampling.fit.last import Quadratic
 from dpmcmc.sampling.fit.questions import Unravel
 from dpmcmc.sampling.fit.rounds import Arrival
@@ -31,9 +32,6 @@ _NEGLIGIBLE = 1.0
 moves with twice the posterior's scatter, is √2 · √15 · 2³ = 31 times its coefficient,
 and moves the mean by 3 times that, 0.1 posterior sd; a quartic one changes the sd by a
 fortieth."""
-
-_THIRD_ORDER = 0.5
-"""What a step leaves out, beside half its square: third derivatives of about 1."""
 
 _SURPRISING = 6.0
 
@@ -175,14 +173,17 @@ def fitted_to(arrival: Arrival, found: Quadratic) -> Fitted:
     basis, count = setting.basis, setting.records * setting.tempering
     size = setting.size
     frame = np.concatenate([place.factor, basis.rest], axis=1)
+    last = Known(found.gradient + place.prior[0], np.diag(found.variance))
+    known = last.combined(arrival.known)
+    gradient = known.mean - place.prior[0]
     v, precision = setting.prior.climb(
-        place.point, frame, count * found.gradient, count * found.curvature
+        place.point, frame, count * gradient, count * found.curvature
     )
     total = found.curvature + place.prior[1]
-    gradient = found.gradient + place.prior[0]
-    step = np.linalg.solve(total, gradient)
+    step = np.linalg.solve(total, known.mean)
+    at_mode = known.after(step, total, found.curvature_noise)
     noise = np.zeros_like(precision)
-    noise[:size, :size] = count**2 * _gradient_noise(found, step, total)
+    noise[:size, :size] = count**2 * (at_mode.covariance + np.diag(found.wide_cut))
     covariance = np.linalg.inv(precision)
     return Fitted(
         point=place.point,
@@ -192,7 +193,7 @@ def fitted_to(arrival: Arrival, found: Quadratic) -> Fitted:
         gradient_bound=found.gradient_bound,
         relative_bound=found.gradient_bound / place.typical,
         hessian_bound=found.hessian_bound,
-        gradient=setting.records * found.gradient,
+        gradient=setting.records * gradient,
         hessian=-setting.records * found.curvature,
         mode=place.point + frame @ v,
         covariance=frame @ covariance @ frame.T,
@@ -200,35 +201,18 @@ def fitted_to(arrival: Arrival, found: Quadratic) -> Fitted:
         shift=frame @ covariance @ noise @ covariance @ frame.T,
         rounds=arrival.rounds,
         arrived=arrival.arrived,
-        is_far=arrival.arrived and _is_far(arrival, found, gradient),
+        is_far=arrival.arrived and _is_far(arrival, found, last),
         is_flat=found.is_flat,
         cut_sd=found.cut_sd,
         extremes=np.array(found.extremes),
     )
 
 
-def _gradient_noise(
-    found: Quadratic, step: np.ndarray, curvature: np.ndarray
-) -> np.ndarray:
-    """The covariance of the gradient at the mode: noise, clipping, and a long step.
-
-    Noise of the curvature is multiplied by the step; what third derivatives would add
-    grows with its square.
-    """
-    size = len(step)
-    one = np.eye(size)
-    of_curvature = step @ step * one + np.outer(step, step)
-    third = (_THIRD_ORDER * step @ curvature @ step) ** 2 / size
-    return (
-        np.diag(found.wide_variance)
-        + found.curvature_noise**2 / 2 * of_curvature
-        + third * one
-    )
-
-
-def _is_far(arrival: Arrival, found: Quadratic, gradient: np.ndarray) -> bool:
-    """Whether the last gradient is larger than the rounds said that it would be."""
-    size = len(gradient)
-    covariance = arrival.covariance + np.diag(found.variance)
-    square = gradient @ np.linalg.solve(covariance, gradient)
+def _is_far(arrival: Arrival, found: Quadratic, last: Known) -> bool:
+    """Whether the last gradient is not what the rounds said that it would be."""
+    size = len(last.mean)
+    difference = last.mean - arrival.known.mean
+    covariance = last.covariance + arrival.known.covariance
+    covariance = covariance + np.diag(found.cut) + arrival.cut
+    square = difference @ np.linalg.solve(covariance, difference)
     return bool(square > size + _SURPRISING * np.sqrt(2 * size))

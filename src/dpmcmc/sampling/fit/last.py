@@ -82,9 +82,9 @@ class Quadratic:
     gradient, curvature
         Of the log-likelihood, in v; curvature is positive definite.
     variance
-        Of the gradient: noise and what a bound may have cut, by its middle estimate.
-    wide_variance
-        The same, with a cautious estimate of what was cut.
+        Of the noise of the gradient.
+    cut, wide_cut
+        Squares of what a bound may have cut off it: a middle estimate, and a cautious.
     curvature_noise
         The sd of entries of the curvature.
     gradient_bound, hessian_bound
@@ -100,7 +100,8 @@ class Quadratic:
     gradient: np.ndarray
     curvature: np.ndarray
     variance: np.ndarray
-    wide_variance: np.ndarray
+    cut: np.ndarray
+    wide_cut: np.ndarray
     curvature_noise: float
     gradient_bound: float
     hessian_bound: float
@@ -184,8 +185,9 @@ def ask_last(
     return Quadratic(
         gradient=gradient,
         curvature=curvature,
-        variance=variance + place.cut_variance(tail.cut(wide)),
-        wide_variance=variance + place.cut_variance(cautious),
+        variance=variance,
+        cut=place.cut_variance(tail.cut(wide)),
+        wide_cut=place.cut_variance(cautious),
         curvature_noise=curvature_noise,
         gradient_bound=wide * typical,
         hessian_bound=most * size,

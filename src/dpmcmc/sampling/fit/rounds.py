@@ -14,6 +14,7 @@ import numpy as np
 
 from dpmcmc.sampling.fit.asking import Asking
 from dpmcmc.sampling.fit.geometry import denoised, floored
+from dpmcmc.sampling.fit.known import Known
 from dpmcmc.sampling.fit.look import CLOSE, Least, Look, ask_round
 from dpmcmc.sampling.fit.place import Place
 from dpmcmc.sampling.fit.questions import Unravel
@@ -60,8 +61,10 @@ class Arrival(NamedTuple):
         The last histogram of lengths, a step before.
     curvature_noise
         The sd of the entries of the curvature there, which is about the identity.
-    covariance
-        That of the gradient there, by what the last round knew.
+    known
+        What the rounds know of the gradient there.
+    cut
+        The covariance of what the last round may have cut off it.
     rounds
         How many rounds there were.
     arrived
@@ -75,7 +78,8 @@ class Arrival(NamedTuple):
     place: Place
     lengths: Counts
     curvature_noise: float
-    covariance: np.ndarray
+    known: Known
+    cut: np.ndarray
     rounds: int
     arrived: bool
     spent: float
@@ -88,7 +92,9 @@ class _Step:
 
     place: Place
     look: Look
+    known: Known
     curvature: np.ndarray
+    curvature_noise: float
     whole: np.ndarray
     fraction: float = 1.0
 
@@ -100,14 +106,19 @@ class _Step:
     @property
     def precision(self) -> float:
         """How long a step would be that is made of noise alone."""
-        variances = self.look.noise**2 + self.look.cut
-        return float(
-            np.sqrt(np.sum(np.diag(np.linalg.inv(self.curvature)) * variances))
-        )
+        covariance = self.known.covariance + np.diag(self.look.cut)
+        return float(np.sqrt(np.trace(np.linalg.solve(self.curvature, covariance))))
 
     def point(self) -> np.ndarray:
         """Where it leads."""
         return self.place.point + self.place.factor @ (self.fraction * self.whole)
+
+    def foreseen(self, place: Place) -> Known:
+        """The gradient to be expected where it led, in the coordinates there."""
+        turn = np.linalg.solve(self.place.whitening, place.whitening)
+        taken = self.fraction * self.whole
+        after = self.known.after(taken, self.curvature, self.curvature_noise)
+        return after.turned(turn)
 
 
 def newton_rounds(place: Place, budget: float, unravel: Unravel) -> Asking[Arrival]:
@@ -211,9 +222,11 @@ class _Search:
 
     def take(self, look: Look, curvature: np.ndarray) -> None:
         """Take a Newton step, no longer than the radius."""
-        step = _Step(
-            self.place, look, curvature, np.linalg.solve(curvature, look.gradient)
-        )
+        known = Known(look.gradient, np.diag(look.noise**2))
+        if self.last is not None:
+            known = known.combined(self.last.foreseen(self.place))
+        whole = np.linalg.solve(curvature, known.mean)
+        step = _Step(self.place, look, known, curvature, self.known, whole)
         part = min(1.0, self.radius / max(step.length, np.finfo(float).tiny))
         self.last = replace(step, fraction=part)
         self.moved = part * step.length
@@ -239,12 +252,13 @@ class _Search:
     def arrival(self, *, arrived: bool) -> Arrival:
         """What the last release needs to know."""
         assert self.last is not None
-        look, turn = self.last.look, self._turn()
+        turn = self._turn()
         return Arrival(
             place=self.place,
-            lengths=look.lengths,
+            lengths=self.last.look.lengths,
             curvature_noise=self.known_here,
-            covariance=(turn.T * (look.noise**2 + look.wide_cut)) @ turn,
+            known=self.last.foreseen(self.place),
+            cut=(turn.T * self.last.look.wide_cut) @ turn,
             rounds=self.rounds,
             arrived=arrived,
             spent=self.spent,
@@ -301,8 +315,8 @@ def _trusted(
     if last is None:
         return radius
     back = np.linalg.solve(place.whitening, last.place.whitening).T
-    gradient, before = back @ look.gradient, last.look.gradient
-    noise = float(np.linalg.norm(back * look.noise) + np.linalg.norm(last.look.noise))
+    gradient, before = back @ look.gradient, last.known.mean
+    noise = float(np.linalg.norm(back * look.noise) + last.known.sd)
     length = max(float(np.linalg.norm(before)), 1e-300)
     left = float(np.linalg.norm(gradient - (1 - last.fraction) * before)) / length
     surprise = max(left - noise / length, 0.0)
