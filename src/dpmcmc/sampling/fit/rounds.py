@@ -45,6 +45,10 @@ _TOO_SMALL, _WIDEST_LEAST = 0.6, 12.0
 """Whitened gradients of a right model have mean squares of 1; where they are smaller
 than this, the least bound is widened, up to the other."""
 
+_LAST_NOISE, _LAST_CURVATURE, _ROUGH = 0.26, 0.4, 0.5
+"""Noise of the last release beside that of a close round; and what may be added to it
+before another round is worth its cost."""
+
 _STEADY = 0.3
 """A step has arrived if it is at most √(0.3/√N): its square, times √N, is what a
 quadratic about another point would be off by."""
@@ -151,7 +155,7 @@ def newton_rounds(place: Place, budget: float, unravel: Unravel) -> Asking[Arriv
         search.take(look, total)
         if search.has_arrived():
             return search.arrival(arrived=True)
-    return search.arrival(arrived=False)
+    return search.arrival(arrived=search.is_close)
 
 
 @dataclass
@@ -183,6 +187,7 @@ class _Search:
     known: float = np.inf
     moved: float = np.inf
     is_flat: bool = True
+    is_close: bool = False
     last: _Step | None = None
     spent: float = _SCALES
     rounds: int = 0
@@ -241,13 +246,30 @@ class _Search:
         may_hide = self._widen()
         steady = np.sqrt(_STEADY / np.sqrt(self.place.setting.records))
         is_short = step.length <= max(steady, 2 * step.precision)
+        self.is_close = False
         if step.fraction == 1 and is_short and step.precision < 1:
-            is_close = self.fraction >= 0.99 * CLOSE
+            is_precise = self.fraction >= 0.99 * CLOSE
             self.fraction = min(6 * self.fraction, CLOSE)
-            return is_close and not self.is_flat and not may_hide
+            self.is_close = is_precise and not self.is_flat and not may_hide
+            return self.is_close and not self._is_rough()
         if step.length < 3 * step.precision:
             self.fraction = min(2 * self.fraction, CLOSE)
         return False
+
+    def _is_rough(self) -> bool:
+        """Whether the last step, as long as it may be, would add to its own noise.
+
+        Noise of the curvature is multiplied by the step, and third derivatives by its
+        square.
+        """
+        step = self.last
+        assert step is not None
+        size = len(step.whole)
+        noise = np.linalg.norm(step.look.noise) * _LAST_NOISE
+        curvature = step.look.curvature_noise * _LAST_CURVATURE
+        long = step.precision
+        added = np.hypot(curvature * long * np.sqrt((size + 1) / 2), long**2 / 2)
+        return bool(added > _ROUGH * noise)
 
     def arrival(self, *, arrived: bool) -> Arrival:
         """What the last release needs to know."""
