@@ -13,7 +13,7 @@ import numpy as np
 
 __all__ = ["Known"]
 
-_THIRD_ORDER = 0.5
+_THIRD_ORDER = 1.0
 """What a step leaves out, beside half its square: third derivatives of about 1."""
 
 
