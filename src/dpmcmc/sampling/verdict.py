@@ -90,6 +90,14 @@ def _why_wide(fitted: Fitted, cut: float | None, width: str) -> str | None:
             "noise is larger than what the records could add to the normal "
             f"approximation, of which draws are; {width}.{_on_cut(fitted)}"
         )
+    if fitted.power > 0:
+        return (
+            "gradients become rare as slowly as the power "
+            f"−{fitted.power:.1f} of their length, so that records too few to be seen "
+            "in any histogram matter: what rests on the most extreme ones, such as the "
+            f"sd of noise, may be off by more than intervals say; {width}."
+            f"{_on_cut(fitted)}"
+        )
     if fitted.cut_sd > _MUCH_CUT or np.max(fitted.widening) > _WIDE:
         return f"{width}.{_on_cut(fitted)}"
     if cut is not None and cut > _MUCH_BY_DECISIONS:

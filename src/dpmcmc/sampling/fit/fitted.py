@@ -64,6 +64,9 @@ class Fitted:
         whether a direction is too flat to be told from none.
     cut_sd
         What clipping may have cut, in posterior sd.
+    power
+        As which power of their length gradients become rare, if so slowly that what
+        they add rests on records too few to be seen; NaN if not.
     extremes
         Fraction of records with extreme gradients, its sd, and what the model expects.
     misfit
@@ -93,6 +96,7 @@ class Fitted:
     is_far: bool
     is_flat: bool
     cut_sd: float
+    power: float
     extremes: np.ndarray
     misfit: float = 0.0
     missed: float = np.inf
@@ -204,6 +208,7 @@ def fitted_to(arrival: Arrival, found: Quadratic) -> Fitted:
         is_far=arrival.arrived and _is_far(arrival, found, last),
         is_flat=found.is_flat,
         cut_sd=found.cut_sd,
+        power=found.power,
         extremes=np.array(found.extremes),
     )
 

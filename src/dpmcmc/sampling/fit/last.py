@@ -93,6 +93,9 @@ class Quadratic:
         Whether a direction is too flat to be told from none.
     cut_sd
         What may have been cut, in posterior sd.
+    power
+        As which power of lengths counts fall, if so slowly that their variance rests on
+        records too few to be seen; NaN if not.
     extremes
         What was found beyond usual lengths.
     """
@@ -107,6 +110,7 @@ class Quadratic:
     hessian_bound: float
     is_flat: bool
     cut_sd: float
+    power: float
     extremes: Extremes
 
 
@@ -181,6 +185,9 @@ def ask_last(
         )
         variance = variance + (noise * tight_units) ** 2
     cautious = np.hypot(tail.cut(wide, _CAUTIOUS), _UNSEEN * lengths.sd * wide)
+    slow = tail.slow()
+    if slow is not None:
+        cautious = max(cautious, slow.cut(wide))
     cut_sd = cautious * typical * np.sqrt(np.sum(place.directions * metric**2))
     return Quadratic(
         gradient=gradient,
@@ -193,6 +200,7 @@ def ask_last(
         hessian_bound=most * size,
         is_flat=is_flat,
         cut_sd=float(cut_sd / np.sqrt(records * size)),
+        power=np.nan if slow is None else slow.power,
         extremes=found,
     )
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["BINS", "EDGES", "LENGTHS", "Counts", "Tail"]
+__all__ = ["BINS", "EDGES", "LENGTHS", "Counts", "SlowTail", "Tail"]
 
 _RATIO = 1.3
 _LOW, _HIGH = -12, 30
@@ -41,12 +41,42 @@ _PERSISTENCE, _JUMP = 0.7, 0.02
 
 _DRAWS = 200
 
+_GROUP, _VISIBLE, _TAIL_FROM = 4, 4.0, 1.5
+"""Bins that are added up to see a tail fall, how many sd a group must be from none, and
+the shortest length at which it is looked for."""
+
+_NO_VARIANCE, _LEAST_POWER = 2.0, 1.2
+"""Lengths beyond which counts fall as a power below 2 have no variance: it rests on
+records too few to be seen. Powers below the second are taken for it."""
+
 
 class Counts(NamedTuple):
     """A noisy histogram of lengths, and the sd of its noise."""
 
     values: np.ndarray
     sd: float
+
+
+class SlowTail(NamedTuple):
+    """Counts beyond a length that fall as its power, so slowly that all matter.
+
+    ``count`` records are longer than ``length``.
+    """
+
+    power: float
+    count: float
+    length: float
+
+    def cut(self, bound: float) -> float:
+        """The sum over records of what a bound cuts off their lengths.
+
+        The integral of the counts beyond each length, up to the longest of all, beyond
+        which there is less than one.
+        """
+        power = max(self.power, _LEAST_POWER)
+        beyond = self.count * (bound / self.length) ** -power
+        longest = max(beyond, 1.0) ** ((1 - power) / power)
+        return beyond * bound / (power - 1) * (1 - longest)
 
 
 class Tail:
@@ -66,6 +96,7 @@ class Tail:
         generator = np.random.default_rng(seed)
         self._draws = _drawn_counts(observed, records, generator)
         self._shape = _weighted(observed)
+        self._sd = sum(counts.sd**-2 for counts in observed) ** -0.5
         self._records = records
 
     def cut(self, bound: float, quantile: float = 0.5) -> float:
@@ -79,6 +110,23 @@ class Tail:
     def beyond(self, bound: float) -> float:
         """How many records are longer than a bound."""
         return float(np.median(self._draws @ (bound < _MIDDLES)))
+
+    def slow(self) -> SlowTail | None:
+        """The tail where it is last seen, if lengths have no variance there.
+
+        Two groups of bins are compared, the farthest that stand out of the noise.
+        """
+        ratio = _RATIO**_GROUP
+        first = int(np.searchsorted(EDGES, _TAIL_FROM))
+        for start in range(len(EDGES) - 2 * _GROUP, first - 1, -1):
+            near, far = self._shape[start + 1 :][: 2 * _GROUP].reshape(2, -1).sum(1)
+            if far > _VISIBLE * self._sd * np.sqrt(_GROUP):
+                power = float(np.log(max(near / far, 1.0)) / np.log(ratio))
+                if power >= _NO_VARIANCE:
+                    return None
+                count = far / (1 - ratio ** -max(power, _LEAST_POWER))
+                return SlowTail(power, float(count), float(EDGES[start + _GROUP]))
+        return None
 
     def root_mean_square(self, quantile: float = 0.5) -> float:
         """Of all lengths, in units of the typical one."""
