@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""A budget that is too small for decisions: draws are of the noisy quadratic alone."""
+"""Where decisions would tell nothing, draws are of the noisy quadratic alone."""
 
 from dataclasses import replace
 from typing import Any
@@ -153,15 +153,18 @@ def test_the_likelihood_is_that_of_the_noisy_gradient() -> None:
     ("changes", "is_alone"),
     [
         ({}, True),
-        ({"misfit": 1.0}, False),
-        ({"misfit": 1.0, "shift": 15 * np.eye(2)}, True),
-        ({"misfit": 1.0, "shift": 15 * np.eye(2), "missed": 2.0}, False),
+        ({"misfit": 1.0}, True),
+        ({"misfit": 1.0, "uncertain": 0.1}, True),
+        ({"misfit": 1.0, "uncertain": 0.1, "missed": 1.1}, False),
+        ({"uncertain": 0.1}, False),
         ({"missed": 2.0}, False),
+        ({"missed": 2.0, "uncertain": 2.1}, True),
+        ({"missed": np.inf, "uncertain": np.inf}, False),
         ({"arrived": False}, False),
         ({"is_flat": True}, False),
     ],
 )
-def test_only_noise_makes_it_alone(changes: Any, is_alone: bool) -> None:
+def test_it_is_alone_if_little_is_missed(changes: Any, is_alone: bool) -> None:
     fit = fitted(**{"misfit": 5.0, "missed": 0.5, "uncertain": 1.0, **changes})
     assert fit.is_alone == is_alone
     stage = Fit(1.0, 1.0, 1.0, jnp.asarray)
@@ -194,6 +197,28 @@ def test_noise_is_measured_as_decisions_see_it() -> None:
     assert fit.differences(moves) == pytest.approx(np.sqrt((4 + 9) / 2))
 
 
-def test_it_is_usable_with_wide_intervals() -> None:
-    fit = fitted(misfit=5.0, missed=0.5)
-    assert verdict_on(fit, None, MIXED).usability == "usable with wide intervals"
+@pytest.mark.parametrize(
+    ("misfit", "usability"), [(0.0, "usable"), (5.0, "usable with wide intervals")]
+)
+def test_it_is_usable(misfit: float, usability: str) -> None:
+    """Where decisions would have been cut, noise hides how much there was to decide."""
+    fit = fitted(misfit=misfit, missed=0.5, uncertain=1.0)
+    assert fit.is_alone
+    assert verdict_on(fit, None, MIXED).usability == usability
+
+
+@pytest.mark.parametrize(("power", "scale"), [(3, 0.1), (4, 0.025)])
+def test_what_is_negligible_moves_moments_by_little(power: int, scale: float) -> None:
+    """A term c·xᵖ that misses 1 on moves of twice the scatter, by the integral.
+
+    Cubic: the mean by 0.1 posterior sd. Quartic: the sd by a fortieth.
+    """
+    moments = {3: 15.0, 4: 105.0 - 9.0}
+    missed = np.sqrt(2 * moments[power]) * 2.0**power
+    x = np.linspace(-6, 6, 4001)
+    density = np.exp(-(x**2) / 2 - np.abs(x) ** power / missed * np.sign(x) ** power)
+    density /= density.sum()
+    mean = density @ x
+    sd = np.sqrt(density @ (x - mean) ** 2)
+    assert abs(mean) < 1.1 * scale
+    assert abs(sd - 1) < 0.03

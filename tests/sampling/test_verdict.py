@@ -39,6 +39,7 @@ def fitted(**changes: Any) -> Fitted:
         "is_far": False,
         "is_flat": False,
         "cut_sd": 0.2,
+        "power": np.nan,
         "extremes": np.array([0.01, 0.005, 0.012]),
     }
     return Fitted(**{**values, **changes})
@@ -62,8 +63,9 @@ def test_a_good_fit_can_be_used(cut: float | None) -> None:
         {"cut_sd": 1.5},
         {"shift": 4 * np.eye(2)},
         {"cut": 1.5},
+        {"power": 1.6},
     ],
-    ids=["not arrived", "gradients cut", "noise", "decisions cut"],
+    ids=["not arrived", "gradients cut", "noise", "decisions cut", "slow tail"],
 )
 def test_intervals_may_be_wide(changes: Any) -> None:
     assert verdict(**changes).usability == "usable with wide intervals"
@@ -104,12 +106,18 @@ def test_a_model_that_does_not_fit_is_named(
     assert ("model may not fit" in found.reason) == is_said
 
 
+def test_a_tail_that_falls_too_slowly_is_named() -> None:
+    found = verdict(power=1.6)
+    assert "−1.6" in found.reason
+    assert "more than intervals say" in found.reason
+
+
 def test_what_was_found_can_be_kept() -> None:
     first = fitted(misfit=0.3)
     again = Fitted.of(first.arrays())
     for name, value in vars(first).items():
         kept = getattr(again, name)
-        assert np.array_equal(kept, value)
+        np.testing.assert_array_equal(kept, value)
         assert isinstance(kept, type(value))
     assert again.widening == pytest.approx(1.1)
 

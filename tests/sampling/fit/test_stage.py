@@ -219,7 +219,7 @@ def test_a_run_goes_on_after_a_part_was_lost() -> None:
     assert isinstance(fit, Fit)
     assert squares(checkpoint.charged("fit")) <= Fraction(fit.mu) ** 2
     assert posterior.statement.epsilon == plan.statement({}).epsilon
-    assert posterior.accepted.shape == (4, 30)
+    assert len(posterior.accepted) == 4
 
 
 def test_more_than_the_budget_is_not_asked(

@@ -178,3 +178,43 @@ def test_pure_noise_breaks_nothing(sd: float) -> None:
     tail = Tail([Counts(values, sd)], 50)
     assert np.isfinite(tail.cut(1.0))
     assert 0.5 <= tail.choose(10.0, 0.5) <= 1000
+
+
+# Tails that fall too slowly.
+
+
+def power_law(power: float, sd: float, seed: int = 0) -> Counts:
+    """100,000 lengths of at least 1, of which L⁻ᵖ are longer than L."""
+    generator = np.random.default_rng(seed)
+    lengths = generator.random(RECORDS) ** (-1 / power)
+    counts = np.bincount(np.searchsorted(EDGES, lengths, side="right"), minlength=BINS)
+    return Counts(counts + generator.normal(0, sd, BINS), sd)
+
+
+@pytest.mark.parametrize("power", [1.3, 1.6])
+def test_a_slow_tail_is_seen_and_continued(power: float) -> None:
+    """The farther group is 4 sd from none: its logarithm, over log 2.86, has sd 0.24.
+
+    The power is within 3 of them, and what is cut within a factor of e; 8 histograms.
+    """
+    bound = 30.0
+    for seed in range(8):
+        slow = Tail([power_law(power, 30.0, seed)], RECORDS).slow()
+        assert slow is not None
+        assert slow.power == pytest.approx(power, abs=0.72)
+        beyond = RECORDS * bound**-power
+        expected = beyond * bound / (power - 1) * (1 - beyond ** (1 / power - 1))
+        assert abs(np.log(slow.cut(bound) / expected)) < 1
+
+
+@pytest.mark.parametrize("power", [3.0, 5.0])
+def test_a_tail_with_a_variance_is_none(power: float) -> None:
+    for seed in range(8):
+        assert Tail([power_law(power, 30.0, seed)], RECORDS).slow() is None
+
+
+def test_noise_alone_has_no_tail() -> None:
+    for seed in range(20):
+        noise = np.random.default_rng(seed).normal(0, 100.0, BINS)
+        noise[: np.searchsorted(EDGES, 1.0)] += 10_000
+        assert Tail([Counts(noise, 100.0)], RECORDS).slow() is None

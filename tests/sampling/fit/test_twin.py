@@ -45,6 +45,7 @@ def fitted(mode: np.ndarray, sd: float = 0.01) -> Fitted:
         is_far=False,
         is_flat=False,
         cut_sd=0.0,
+        power=np.nan,
         extremes=np.zeros(3),
     )
 

@@ -54,6 +54,4 @@ class Known:
         surprise = difference @ np.linalg.solve(both, difference) / len(difference)
         before = earlier.covariance * max(surprise, 1.0) ** 2
         weight = np.linalg.solve(self.covariance + before, before).T
-        return Known(
-            earlier.mean + weight @ difference, weight @ self.covariance
-        )
+        return Known(earlier.mean + weight @ difference, weight @ self.covariance)
