@@ -60,11 +60,11 @@ class Counts(NamedTuple):
 class SlowTail(NamedTuple):
     """Counts beyond a length that fall as its power, so slowly that all matter.
 
-    ``count`` records are longer than ``length``.
+    ``beyond`` records are longer than ``length``.
     """
 
     power: float
-    count: float
+    beyond: float
     length: float
 
     def cut(self, bound: float) -> float:
@@ -74,7 +74,7 @@ class SlowTail(NamedTuple):
         which there is less than one.
         """
         power = max(self.power, _LEAST_POWER)
-        beyond = self.count * (bound / self.length) ** -power
+        beyond = self.beyond * (bound / self.length) ** -power
         longest = max(beyond, 1.0) ** ((1 - power) / power)
         return beyond * bound / (power - 1) * (1 - longest)
 
