@@ -34,6 +34,12 @@ def normal(eta: Any, record: Any) -> Any:
 FORMS: dict[str, tuple[Callable[..., Any], Any]] = {
     "added": (lambda t, r: normal(t["mu"] + t["u"][r["group"]], r), ADDED),
     "centred": (lambda t, r: normal(t["u"][r["group"]], r), ADDED),
+    "slopes": (
+        lambda t, r: normal(
+            t["u"][r["group"]] + jnp.dot(t["w"][r["group"]], r["x"][:2]), r
+        ),
+        {"u": np.zeros(GROUPS), "w": np.zeros((GROUPS, 2))},
+    ),
     "regression": (
         lambda t, r: normal(t["a"] + t["b"] @ r["x"], r),
         {"a": 0.0, "b": np.zeros(3)},
@@ -50,6 +56,7 @@ FORMS: dict[str, tuple[Callable[..., Any], Any]] = {
 DROPPED = {
     "added": 2,  # log_tau, and a common shift of mu and u
     "centred": 2,  # log_tau and mu
+    "slopes": 0,
     "regression": 0,
     "the same twice": 1,
     "curved": 0,

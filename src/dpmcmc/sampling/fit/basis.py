@@ -32,6 +32,10 @@ _MADE_UP = 4096
 _OFTEN_SMALL = 512
 """And so many before them whose integers are often 0 or 1, as if they were clamped."""
 
+_FEW, _TIMES = 256, 8
+"""And so many after them, in which each of so few integers occurs several times: a
+group has an intercept and slopes, which one record of it does not tell apart."""
+
 _MOST_NUMBERS = 2**26
 _COLLINEAR = 1e-9
 
@@ -151,14 +155,15 @@ def _stated_values(model: Model) -> dict[str, Any]:
 def _of_many_kinds(one_record: Any) -> Any:
     generator = np.random.default_rng(0)
 
+    def permuted(numbers: np.ndarray, leaf: Any) -> np.ndarray:
+        rows = numbers.reshape(-1, *(1,) * len(leaf.shape))
+        shape = (len(numbers), *leaf.shape)
+        return generator.permuted(np.broadcast_to(rows, shape), axis=0)
+
     def column(leaf: Any) -> np.ndarray:
-        shape = (_MADE_UP, *leaf.shape)
-        whole = generator.permuted(
-            np.broadcast_to(
-                np.arange(_MADE_UP).reshape(-1, *(1,) * len(leaf.shape)), shape
-            ),
-            axis=0,
-        )
+        each, again = np.arange(_MADE_UP), np.arange(_FEW * _TIMES) % _FEW
+        whole = np.concatenate([permuted(each, leaf), permuted(again, leaf)])
+        shape = whole.shape
         if leaf.dtype == bool:
             return whole % 2 == 0
         if np.issubdtype(leaf.dtype, np.integer):
