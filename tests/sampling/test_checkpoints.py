@@ -223,6 +223,7 @@ def test_a_sum_that_was_lost_ends_the_run() -> None:
 # The default method, whose chain is not its last stage.
 
 
+@pytest.mark.usefixtures("deciding")
 def test_draws_of_the_default_method_are_returned_and_the_run_goes_on() -> None:
     model = Model(
         lambda theta, record: -0.5 * (record - theta) ** 2,

@@ -45,9 +45,10 @@ _GROUP, _VISIBLE, _TAIL_FROM = 4, 4.0, 1.5
 """Bins that are added up to see a tail fall, how many sd a group must be from none, and
 the shortest length at which it is looked for."""
 
-_NO_VARIANCE, _LEAST_POWER = 2.0, 1.2
+_SLOW, _LEAST_POWER = 2.5, 1.2
 """Lengths beyond which counts fall as a power below 2 have no variance: it rests on
-records too few to be seen. Powers below the second are taken for it."""
+records too few to be seen, and where a tail is last seen it often falls faster than
+farther out. Powers below the second are taken for it."""
 
 
 class Counts(NamedTuple):
@@ -112,7 +113,7 @@ class Tail:
         return float(np.median(self._draws @ (bound < _MIDDLES)))
 
     def slow(self) -> SlowTail | None:
-        """The tail where it is last seen, if lengths have no variance there.
+        """The tail where it is last seen, if it falls so slowly that all matters.
 
         Two groups of bins are compared, the farthest that stand out of the noise.
         """
@@ -122,7 +123,7 @@ class Tail:
             near, far = self._shape[start + 1 :][: 2 * _GROUP].reshape(2, -1).sum(1)
             if far > _VISIBLE * self._sd * np.sqrt(_GROUP):
                 power = float(np.log(max(near / far, 1.0)) / np.log(ratio))
-                if power >= _NO_VARIANCE:
+                if power >= _SLOW:
                     return None
                 count = far / (1 - ratio ** -max(power, _LEAST_POWER))
                 return SlowTail(power, float(count), float(EDGES[start + _GROUP]))
