@@ -6,7 +6,7 @@ The model is a logistic regression in NumPyro, and `dpmcmc.sample` is given it w
 budget and nothing else. It is called in three ways: in a fresh process that has no
 compiled programs on disk, in another one that has, and there a second time on other
 records of the same shape. NUTS makes four chains of 500 steps, 125 of them to warm
-up, as the call does. Processor time is that of all threads, imports included; times of
+up. Processor time is that of all threads, imports included; times of
 stages are between what a checkpoint is told. Programs are counted as compiled where
 they were not read from disk.
 """
