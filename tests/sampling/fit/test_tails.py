@@ -6,10 +6,12 @@ import itertools
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as some
 from scipy import stats
 
 from dpmcmc.sampling.fit import tails
-from dpmcmc.sampling.fit.tails import BINS, EDGES, Counts, Tail
+from dpmcmc.sampling.fit.tails import BINS, EDGES, Counts, SlowTail, Tail
 
 MIDDLES = EDGES * (EDGES[1] / EDGES[0]) ** 0.5
 RECORDS = 100_000
@@ -221,3 +223,25 @@ def test_noise_alone_has_no_tail() -> None:
         noise = np.random.default_rng(seed).normal(0, 100.0, BINS)
         noise[: np.searchsorted(EDGES, 1.0)] += 10_000
         assert Tail([Counts(noise, 100.0)], RECORDS).slow() is None
+
+
+def test_a_far_count_alone_is_no_tail() -> None:
+    """Noise makes one in thousands of bins stand out: what is cut stays what it was."""
+    counts = histogram(0.3, 50.0)
+    far = counts.values.copy()
+    far[-5] += 450
+    assert Tail([Counts(far, 50.0)], RECORDS).slow() is None
+
+
+@given(
+    power=some.floats(0.0, 2.5),
+    beyond=some.floats(1.0, 1e5),
+    length=some.floats(1.0, 100.0),
+    bounds=some.tuples(some.floats(0.5, 500.0), some.floats(0.5, 500.0)),
+)
+def test_a_wider_bound_cuts_less(
+    power: float, beyond: float, length: float, bounds: tuple[float, float]
+) -> None:
+    slow = SlowTail(power, beyond, length)
+    low, high = sorted(bounds)
+    assert 0 <= slow.cut(high) <= slow.cut(low) * (1 + 1e-9)

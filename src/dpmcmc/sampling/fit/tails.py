@@ -72,12 +72,14 @@ class SlowTail(NamedTuple):
         """The sum over records of what a bound cuts off their lengths.
 
         The integral of the counts beyond each length, up to the longest of all, beyond
-        which there is less than one.
+        which there is less than one; a shorter bound cuts that much more off each.
         """
         power = max(self.power, _LEAST_POWER)
-        beyond = self.beyond * (bound / self.length) ** -power
+        start = max(bound, self.length)
+        beyond = self.beyond * (start / self.length) ** -power
         longest = max(beyond, 1.0) ** ((1 - power) / power)
-        return beyond * bound / (power - 1) * (1 - longest)
+        added = beyond * start / (power - 1) * (1 - longest)
+        return added + beyond * (start - bound)
 
 
 class Tail:
@@ -121,7 +123,7 @@ class Tail:
         first = int(np.searchsorted(EDGES, _TAIL_FROM))
         for start in range(len(EDGES) - 2 * _GROUP, first - 1, -1):
             near, far = self._shape[start + 1 :][: 2 * _GROUP].reshape(2, -1).sum(1)
-            if far > _VISIBLE * self._sd * np.sqrt(_GROUP):
+            if min(near, far) > _VISIBLE * self._sd * np.sqrt(_GROUP):
                 power = float(np.log(max(near / far, 1.0)) / np.log(ratio))
                 if power >= _SLOW:
                     return None
