@@ -64,8 +64,9 @@ def test_a_good_fit_can_be_used(cut: float | None) -> None:
         {"shift": 4 * np.eye(2)},
         {"cut": 1.5},
         {"power": 1.6},
+        {"extremes": np.array([0.01, 0.03, 0.012])},
     ],
-    ids=["not arrived", "gradients cut", "noise", "decisions cut", "slow tail"],
+    ids=["not arrived", "cut", "noise", "decisions cut", "slow tail", "few records"],
 )
 def test_intervals_may_be_wide(changes: Any) -> None:
     assert verdict(**changes).usability == "usable with wide intervals"
@@ -93,7 +94,7 @@ def test_some_results_cannot_be_used(changes: Any) -> None:
         ([0.010, 0.005, 0.012], False),
         ([0.100, 0.005, 0.012], True),
         ([0.000, 0.001, 0.012], True),
-        ([0.100, 0.050, 0.012], False),
+        ([0.100, 0.019, 0.050], False),
         ([0.100, 0.005, np.nan], False),
     ],
     ids=["right", "too many", "too few", "noise", "the model does not say"],

@@ -17,6 +17,10 @@ _WIDE = 2.0
 _MUCH_CUT = 1.0
 """Beyond these, intervals are wide; what was cut is in posterior sd."""
 
+_BLIND = 0.02
+"""The sd of the fraction of records with long gradients, beyond which too many of them
+could hide."""
+
 _MUCH_BY_DECISIONS = 1.0
 _MIXED, _FEW_DRAWS = 1.2, 20
 """Chains with a larger r-hat, or fewer effective draws, have not mixed."""
@@ -89,6 +93,12 @@ def _why_wide(fitted: Fitted, cut: float | None, width: str) -> str | None:
         return (
             "noise is larger than what the records could add to the normal "
             f"approximation, of which draws are; {width}.{_on_cut(fitted)}"
+        )
+    if fitted.extremes[1] > _BLIND:
+        return (
+            "for so few records the noise of histograms hides a group of up to "
+            f"{400 * fitted.extremes[1]:.0f}% of them whose gradients are longer than "
+            f"others, and it may move means by more than intervals say; {width}."
         )
     if fitted.power > 0:
         return (
