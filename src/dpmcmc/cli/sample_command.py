@@ -259,6 +259,8 @@ def _shown(question: "Question") -> str:
         )
     if question.seconds is not None:
         lines.append(_duration(question.seconds))
+        if any(stage.name == "fit" for stage in statement.stages):
+            lines.append("Much less if the fit finds that no decision is needed.")
     return "\n".join(filled(line) for line in lines)
 
 

@@ -94,26 +94,33 @@ def _why_wide(fitted: Fitted, cut: float | None, width: str) -> str | None:
             "noise is larger than what the records could add to the normal "
             f"approximation, of which draws are; {width}.{_on_cut(fitted)}"
         )
-    if fitted.extremes[1] > _BLIND:
-        return (
-            "for so few records the noise of histograms hides a group of up to "
-            f"{400 * fitted.extremes[1]:.0f}% of them whose gradients are longer than "
-            f"others, and it may move means by more than intervals say; {width}."
-        )
-    if fitted.power > 0:
-        return (
-            "gradients become rare as slowly as the power "
-            f"−{fitted.power:.1f} of their length, so that records too few to be seen "
-            "in any histogram matter: what rests on the most extreme ones, such as the "
-            f"sd of noise, may be off by more than intervals say; {width}."
-            f"{_on_cut(fitted)}"
-        )
+    hidden = _may_hide(fitted)
+    if hidden is not None:
+        return f"{hidden}; {width}.{_on_cut(fitted)}"
     if fitted.cut_sd > _MUCH_CUT or np.max(fitted.widening) > _WIDE:
         return f"{width}.{_on_cut(fitted)}"
     if cut is not None and cut > _MUCH_BY_DECISIONS:
         return (
             f"the shape of the posterior is uncertain: decisions cut {cut:.1f} off "
             f"differences of log densities; {width}."
+        )
+    return None
+
+
+def _may_hide(fitted: Fitted) -> str | None:
+    """Why records that no histogram shows may matter; None if they should not."""
+    if fitted.extremes[1] > _BLIND:
+        return (
+            "for so few records the noise of histograms hides a group of up to "
+            f"{400 * fitted.extremes[1]:.0f}% of them whose gradients are longer than "
+            "others, and it may move means by more than intervals say"
+        )
+    if fitted.power > 0:
+        return (
+            "gradients become rare as slowly as the power "
+            f"−{fitted.power:.1f} of their length, so that records too few to be seen "
+            "in any histogram matter: what rests on the most extreme ones, such as the "
+            "sd of noise, may be off by more than intervals say"
         )
     return None
 
