@@ -198,11 +198,16 @@ def test_noise_is_measured_as_decisions_see_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("misfit", "usability"), [(0.0, "usable"), (5.0, "usable with wide intervals")]
+    ("misfit", "missed", "usability"),
+    [
+        (0.0, 0.5, "usable"),
+        (5.0, 0.5, "usable with wide intervals"),
+        (0.0, 2.5, "usable with wide intervals"),
+    ],
 )
-def test_it_is_usable(misfit: float, usability: str) -> None:
-    """Where decisions would have been cut, noise hides how much there was to decide."""
-    fit = fitted(misfit=misfit, missed=0.5, uncertain=1.0)
+def test_it_is_usable(misfit: float, missed: float, usability: str) -> None:
+    """Where noise hides how much there is to decide, it is with wide intervals."""
+    fit = fitted(misfit=misfit, missed=missed, uncertain=3.0)
     assert fit.is_alone
     assert verdict_on(fit, None, MIXED).usability == usability
 

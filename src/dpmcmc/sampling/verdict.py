@@ -8,7 +8,7 @@ import numpy as np
 
 from dpmcmc.posterior.statement import Verdict
 from dpmcmc.posterior.summary import Mixing
-from dpmcmc.sampling.fit.fitted import MOST_MISFIT, Fitted
+from dpmcmc.sampling.fit.fitted import MOST_MISFIT, MOST_MISSED, Fitted
 from dpmcmc.sampling.fit.questions import EXTREME
 
 __all__ = ["verdict_on"]
@@ -89,7 +89,8 @@ def _why_wide(fitted: Fitted, cut: float | None, width: str) -> str | None:
             "the budget of the rounds was spent before one was as precise as it "
             f"should be; {width}."
         )
-    if fitted.is_alone and fitted.misfit > MOST_MISFIT:
+    is_hidden = fitted.misfit > MOST_MISFIT or fitted.missed > MOST_MISSED
+    if fitted.is_alone and is_hidden:
         return (
             "noise is larger than what the records could add to the normal "
             f"approximation, of which draws are; {width}.{_on_cut(fitted)}"
