@@ -165,5 +165,6 @@ def test_bounds_are_kept_and_said() -> None:
     posterior = sample_not_private(
         models.normal(bounds=(0, 100), sd=1.0), records, seed=1, progress=False
     )
-    assert posterior.statement.prepared[0] == "x: number in m, clamped to [0, 1]"
+    said = "x: number in m, clamped to [0, 1], then clamped to [0, 100]"
+    assert posterior.statement.prepared == (said,)
     assert abs(posterior.draws["mean"].mean() - 1.0) < 0.2
