@@ -225,6 +225,17 @@ def test_noise_alone_has_no_tail() -> None:
         assert Tail([Counts(noise, 100.0)], RECORDS).slow() is None
 
 
+def test_a_tail_that_is_seen_to_end_is_none() -> None:
+    """As a column with few levels makes it: a last group of records, then none."""
+    for seed in range(8):
+        counts = power_law(1.6, 30.0, seed)
+        end = np.searchsorted(EDGES, 12.0)
+        noise = np.random.default_rng(seed).normal(0, 30.0, BINS - end)
+        counts.values[end:] = noise
+        counts.values[end] += 1000
+        assert Tail([counts], RECORDS).slow() is None
+
+
 def test_a_far_count_alone_is_no_tail() -> None:
     """Noise makes one in thousands of bins stand out: what is cut stays what it was."""
     counts = histogram(0.3, 50.0)

@@ -117,7 +117,8 @@ class Tail:
     def slow(self) -> SlowTail | None:
         """The tail where it is last seen, if it falls so slowly that all matters.
 
-        Two groups of bins are compared, the farthest that stand out of the noise.
+        Two groups of bins are compared, the farthest that stand out of the noise; it
+        is none if the farther one is seen to end.
         """
         ratio = _RATIO**_GROUP
         first = int(np.searchsorted(EDGES, _TAIL_FROM))
@@ -125,11 +126,18 @@ class Tail:
             near, far = self._shape[start + 1 :][: 2 * _GROUP].reshape(2, -1).sum(1)
             if min(near, far) > _VISIBLE * self._sd * np.sqrt(_GROUP):
                 power = float(np.log(max(near / far, 1.0)) / np.log(ratio))
-                if power >= _SLOW:
+                outer = self._shape[start + 1 :][_GROUP : 2 * _GROUP][_GROUP // 2 :]
+                if power >= _SLOW or self._ends(outer.sum(), far, power):
                     return None
                 count = far / (1 - ratio ** -max(power, _LEAST_POWER))
                 return SlowTail(power, float(count), float(EDGES[start + _GROUP]))
         return None
+
+    def _ends(self, outer: float, group: float, power: float) -> bool:
+        """Whether the outer half of a group has fewer records than the power says."""
+        expected = group / (1 + _RATIO ** (power * _GROUP / 2))
+        sd = np.sqrt(_GROUP / 2 * self._sd**2 + expected)
+        return bool(outer < expected - 3 * sd)
 
     def root_mean_square(self, quantile: float = 0.5) -> float:
         """Of all lengths, in units of the typical one."""
