@@ -58,6 +58,9 @@ _CHOSEN, _CAUTIOUS = 0.65, 0.85
 """Bounds are chosen by the first quantile of what they may cut; intervals hold what the
 second says was cut."""
 
+_NO_VARIANCE = 2.0
+"""Tails that fall as a lower power are continued: lengths have no variance there."""
+
 _UNSEEN = 0.5
 """And so many sd of a count, of records that are as far beyond the bound as it is."""
 
@@ -186,7 +189,7 @@ def ask_last(
         variance = variance + (noise * tight_units) ** 2
     cautious = np.hypot(tail.cut(wide, _CAUTIOUS), _UNSEEN * lengths.sd * wide)
     slow = tail.slow()
-    if slow is not None:
+    if slow is not None and slow.power < _NO_VARIANCE:
         cautious = max(cautious, slow.cut(wide))
     cut_sd = cautious * typical * np.sqrt(np.sum(place.directions * metric**2))
     return Quadratic(
