@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scales, rounds and the last release, driven with answers worked out in NumPy."""
 
+from dataclasses import replace
 from functools import cache
 
 import jax.numpy as jnp
@@ -42,15 +43,15 @@ def prior_of(size: int) -> LogPrior:
     )
 
 
-def fit(size: int, budget: float) -> Asking[Fitted]:
-    """All questions of a fit but those on residuals."""
+def fit(size: int, budget: float, cut: float = 0.0) -> Asking[Fitted]:
+    """All questions of a fit but those on residuals; as if so much more was cut."""
     whole = Basis(np.eye(size), np.eye(size), np.zeros((size, 0)))
     setting = Setting(whole, prior_of(size), RECORDS, 1.0)
     scales = yield from find_scales(np.zeros(size), np.eye(size), RECORDS, unravel)
     place = Place(setting, *scales, is_first=True)
     arrival = yield from newton_rounds(place, budget, unravel)
     found = yield from ask_last(arrival, 0.99 - arrival.spent, None, unravel)
-    return fitted_to(arrival, found)
+    return fitted_to(arrival, replace(found, wide_cut=found.wide_cut + cut))
 
 
 def exact_mode(
@@ -93,6 +94,16 @@ def test_a_logistic_regression_is_found_without_noise() -> None:
     assert not found.is_flat
     assert np.max(np.abs(found.mode - mode) / sd) < 1e-3
     np.testing.assert_allclose(np.sqrt(np.diag(found.covariance)), sd, rtol=0.02)
+
+
+def test_what_was_cut_is_in_the_intervals() -> None:
+    """A square of κ more, per record and whitened: κ² N² more of the gradient's."""
+    derivatives, kappa = logistic(), 0.01
+    plain = Oracle(derivatives).drive(fit(4, 1e6))
+    cut = Oracle(derivatives).drive(fit(4, 1e6, kappa**2))
+    more = cut.noise - plain.noise
+    np.testing.assert_allclose(more, (kappa * RECORDS) ** 2 * np.eye(4), atol=1e-3)
+    assert np.all(cut.widening > plain.widening)
 
 
 def test_raw_columns_and_an_unknown_sd_are_found() -> None:
