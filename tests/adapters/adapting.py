@@ -42,3 +42,18 @@ def mean_of_records(inside: Callable[..., Any]) -> Callable[..., Any]:
 
 def observe(mean, x, y):
     numpyro.sample("y", dist.Normal(mean, 1), obs=y)
+
+
+def of_one(model: Model, theta: Any, record: Any) -> Any:
+    return jax.jit(model.log_likelihood)(theta, record)
+
+
+def by_record(model: Model, theta: Any, records: Any) -> np.ndarray:
+    each = jax.jit(jax.vmap(model.record_log_likelihood, (None, 0)))
+    return np.asarray(each(theta, records))
+
+
+def simple(model: Any, names: str, count: int = 7, **settings: Any) -> Model:
+    """Adapt a model whose columns are plain numbers with one-letter names."""
+    one = {name: jax.ShapeDtypeStruct((), np.float32) for name in names}
+    return from_numpyro(model, count, one, **settings)

@@ -121,7 +121,7 @@ def _may_hide(fitted: Fitted) -> str | None:
             "gradients become rare as slowly as the power "
             f"−{fitted.power:.1f} of their length, so that records too few to be seen "
             "in any histogram matter: what rests on the most extreme ones, such as the "
-            "sd of noise, may be off by more than intervals say"
+            "sd of noise, may be wrong by more than intervals say"
         )
     return None
 
@@ -142,8 +142,8 @@ def _on_model(fitted: Fitted) -> str:
     if not math.isfinite(expected) or abs(found - expected) < 4 * sd + 0.2 * expected:
         return ""
     extreme = (
-        " What rests on the most extreme records, such as the sd of noise, may be off "
-        "by more than intervals say."
+        " What rests on the most extreme records, such as the sd of noise, may be "
+        "wrong by more than intervals say."
         if found > expected
         else ""
     )

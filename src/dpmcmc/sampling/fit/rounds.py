@@ -51,7 +51,7 @@ before another round is worth its cost."""
 
 _STEADY = 0.3
 """A step has arrived if it is at most √(0.3/√N): its square, times √N, is what a
-quadratic about another point would be off by."""
+quadratic about another point would be wrong by."""
 
 
 class Arrival(NamedTuple):
