@@ -11,14 +11,18 @@ import pytest
 from oracle import Derivatives, Oracle, logistic_derivatives, normal_derivatives
 
 from dpmcmc import Model
+from dpmcmc.sampling.fit import rounds
 from dpmcmc.sampling.fit.asking import Asking
 from dpmcmc.sampling.fit.basis import Basis
 from dpmcmc.sampling.fit.fitted import Fitted, fitted_to
+from dpmcmc.sampling.fit.known import Known
 from dpmcmc.sampling.fit.last import ask_last
+from dpmcmc.sampling.fit.look import Look
 from dpmcmc.sampling.fit.place import Place, Setting
 from dpmcmc.sampling.fit.prior import LogPrior
 from dpmcmc.sampling.fit.rounds import newton_rounds
 from dpmcmc.sampling.fit.scales import find_scales
+from dpmcmc.sampling.fit.tails import BINS, Counts, SlowTail, Tail
 from dpmcmc.sampling.problem import make_problem
 
 RECORDS = 5000
@@ -104,6 +108,48 @@ def test_what_was_cut_is_in_the_intervals() -> None:
     more = cut.noise - plain.noise
     np.testing.assert_allclose(more, (kappa * RECORDS) ** 2 * np.eye(4), atol=1e-3)
     assert np.all(cut.widening > plain.widening)
+
+
+@pytest.mark.parametrize(("power", "is_continued"), [(1.5, True), (2.2, False)])
+def test_only_a_tail_without_a_variance_is_continued(
+    monkeypatch: pytest.MonkeyPatch, power: float, is_continued: bool
+) -> None:
+    """Both are kept for the verdict."""
+    derivatives = logistic()
+    plain = Oracle(derivatives).drive(fit(4, 1e6))
+    assert np.isnan(plain.power)
+    monkeypatch.setattr(Tail, "slow", lambda _: SlowTail(power, 500.0, 3.0))
+    found = Oracle(derivatives).drive(fit(4, 1e6))
+    assert found.power == power
+    assert (found.cut_sd > 10 * plain.cut_sd) == is_continued
+    assert is_continued or found.cut_sd == plain.cut_sd
+
+
+@pytest.mark.parametrize(("sd", "is_rough"), [(0.001, False), (0.5, True)])
+def test_rounds_go_on_while_a_last_step_may_be_long(sd: float, is_rough: bool) -> None:
+    """Half its square is what third derivatives may add: less than the noise, or not.
+
+    The noise of the last release is a quarter of the round's.
+    """
+    place = Place(
+        Setting(Basis(np.eye(2), np.eye(2), np.zeros((2, 0))), prior_of(2), 100, 1.0),
+        *(np.zeros(2), np.eye(2), np.ones(2)),
+    )
+    nothing = np.zeros(2)
+    look = Look(
+        gradient=nothing,
+        noise=np.full(2, 0.1),
+        cut=nothing,
+        wide_cut=nothing,
+        curvature=np.eye(2),
+        curvature_noise=0.0,
+        squares=np.ones(2),
+        lengths=Counts(np.zeros(BINS), 1.0),
+        bound=2.0,
+    )
+    known = Known(nothing, sd**2 * np.eye(2))
+    last = rounds._Step(place, look, known, np.eye(2), 0.0, nothing)
+    assert rounds._Search(place, 0.07, last=last)._is_rough() == is_rough
 
 
 def test_raw_columns_and_an_unknown_sd_are_found() -> None:
