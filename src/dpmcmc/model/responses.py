@@ -3,7 +3,9 @@
 """Responses: the columns that a model explains given the others, and their values.
 
 With them, expectations over the responses that a record might have had are sums over
-a few nodes: all values where they can be listed, else values about the mean.
+a few nodes: all values where they can be listed, else values about the mean. Of a
+duration that may be censored there are none, since nobody knows when it would have
+been; but it may be censored earlier.
 """
 
 import math
@@ -22,19 +24,27 @@ __all__ = [
     "Moments",
     "Nodes",
     "Responses",
+    "Stops",
     "check_moments",
     "check_responses",
     "nodes_of",
+    "stops_of",
 ]
 
 _MOST_LISTED = 64
 """Most joint values of the responses that are summed over."""
 
 _NODES = 33
+_CORE, _REACH = 0.5, 4.0
+"""Nodes of a response with a mean and an sd: half an sd times sinh u, for u up to 4."""
+
 _WIDEST = 8.0
-"""Nodes of a response with a mean and an sd: up to that number of sd from the mean."""
+"""Counts are those within so many sd of the mean."""
 
 _COUNTS = 48
+
+_EARLY, _LATE = 4.0, 6.0
+"""Durations may be censored from so many sd before the mean to so many after it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,10 +59,14 @@ class Moments:
         ``at(theta, record)`` returns the mean and the sd of the response.
     is_count
         Whether values are the numbers 0, 1, 2, …
+    ended
+        The column, also a response, that is 1 if the response is a duration that has
+        ended and 0 if it was censored; None if there is no such column.
     """
 
     at: Callable[[Any, Any], tuple[Any, Any]]
     is_count: bool = False
+    ended: str | None = None
 
 
 Responses = Mapping[str, Sequence[float] | Moments | None]
@@ -85,6 +99,13 @@ def check_responses(responses: Any) -> None:
         is_list = listed.ndim == 1 and listed.size and listed.dtype.kind in "fiub"
         if not isinstance(name, str) or not is_list or not np.all(np.isfinite(listed)):
             raise InputError(f"responses has {name!r}: {given!r}; {advice}")
+    for name, given in responses.items():
+        ended = given.ended if isinstance(given, Moments) else None
+        if ended is not None and responses.get(ended, name) is not None:
+            raise InputError(
+                f"responses has {name!r}, which ended by the column {ended!r}; name "
+                f"that among the responses, with None."
+            )
 
 
 def check_moments(responses: Responses | None, theta: Any, record: Any) -> None:
@@ -133,6 +154,46 @@ def nodes_of(
 
 
 @dataclass(frozen=True)
+class Stops:
+    """Times at which a duration might have been censored, and what a record is then.
+
+    Whatever time is chosen without a look at the duration, the record that is censored
+    there has a gradient with expectation zero, if the model is right and censoring is
+    independent of the duration: that of a stopped martingale.
+    """
+
+    name: str
+    ended: str
+    moments: Moments
+
+    def times(self, theta: Any, record: Any) -> dict[str, Any]:
+        """Durations that have not ended, shortest first."""
+        mean, sd = (jnp.reshape(part, ()) for part in self.moments.at(theta, record))
+        times = mean + sd * jnp.asarray(np.linspace(-_EARLY, _LATE, _NODES))
+        kinds = (jnp.asarray(record[name]).dtype for name in (self.name, self.ended))
+        kind, ended = kinds
+        return {self.name: times.astype(kind), self.ended: jnp.zeros(_NODES, ended)}
+
+    def stopped(self, record: Any, time: Any) -> Any:
+        """The record, censored at a time if it had not ended by then."""
+        own, ended = record[self.name], record[self.ended]
+        return {
+            **record,
+            self.name: jnp.minimum(own, time),
+            self.ended: jnp.where(own <= time, ended, jnp.zeros_like(ended)),
+        }
+
+
+def stops_of(responses: Responses | None) -> Stops | None:
+    """Where a response can be censored; None unless it is all that is explained."""
+    for name, given in (responses or {}).items():
+        if isinstance(given, Moments) and given.ended is not None:
+            is_alone = set(responses or ()) == {name, given.ended}
+            return Stops(name, given.ended, given) if is_alone else None
+    return None
+
+
+@dataclass(frozen=True)
 class _Listed:
     """All joint values of the responses, which are the same for every record."""
 
@@ -163,9 +224,14 @@ class _Spread:
 
 
 def _real(mean: Any, sd: Any) -> tuple[Any, Any]:
-    """Gauss–Legendre nodes within a few sd of the mean."""
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
-    return mean + sd * _WIDEST * jnp.asarray(nodes), jnp.log(jnp.asarray(weights))
+    """The trapezoidal rule in u, with y = mean + sd sinh(u) / 2.
+
+    Nodes are dense about the mean and reach 14 sd, so that it serves a normal response
+    as well as one with long tails about a narrow peak, whose sd says little of it.
+    """
+    u = np.linspace(-_REACH, _REACH, _NODES)
+    values = mean + sd * _CORE * jnp.asarray(np.sinh(u))
+    return values, jnp.log(jnp.asarray(np.cosh(u)))
 
 
 def _counts(mean: Any, sd: Any) -> tuple[Any, Any]:

@@ -107,7 +107,8 @@ class Oracle:
             if question.is_first:
                 return _counted(_powers(lengths), 121)
             lengths[:, 0] /= at.typical
-            return _counted(np.searchsorted(EDGES, lengths, side="right"), BINS)
+            asked = lengths if question.has_hessians else lengths[:, :1]
+            return _counted(np.searchsorted(EDGES, asked, side="right"), BINS)
         rows, columns = np.triu_indices(gradients.shape[1])
         entries = hessians[:, rows, columns] * np.where(rows == columns, 1, np.sqrt(2))
         entries = _clipped(entries, public.hessian)

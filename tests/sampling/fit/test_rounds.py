@@ -145,6 +145,7 @@ def test_rounds_go_on_while_a_last_step_may_be_long(sd: float, is_rough: bool) -
         curvature_noise=0.0,
         squares=np.ones(2),
         lengths=Counts(np.zeros(BINS), 1.0),
+        hessians=Counts(np.zeros(BINS), 1.0),
         bound=2.0,
     )
     known = Known(nothing, sd**2 * np.eye(2))

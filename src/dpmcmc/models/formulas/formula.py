@@ -140,7 +140,8 @@ def formula(
     elif response.codes:
         responses = {response.name: tuple(map(float, response.codes))}
     elif kind == "positive" and response.beside is not None:
-        responses[response.beside] = None
+        own = Moments(moments, ended=response.beside)
+        responses = {response.name: own, response.beside: None}
     elif regression.family.moments is not None:
         is_count = kind in ("count", "trials")
         responses = {response.name: Moments(moments, is_count=is_count)}

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpmcmc.model.responses import Responses, nodes_of
+from dpmcmc.model.responses import Responses, nodes_of, stops_of
 from dpmcmc.sampling.fit.asking import Ask, Asking
 from dpmcmc.sampling.fit.excess import Excess, shrunken
 from dpmcmc.sampling.fit.geometry import denoised
@@ -29,8 +29,9 @@ from dpmcmc.sampling.fit.tails import Counts, Tail
 
 __all__ = ["Extremes", "Quadratic", "ask_last"]
 
-_LENGTHS = 0.09
-"""The fraction of what is left for histograms of lengths."""
+_LENGTHS, _LOOKS, _CLEARLY = 0.1, 3, 2.0
+"""The fraction of what is left for a histogram of lengths; how often one may be asked
+for; and beside the noise of the sum to come, what may be cut off if no more are."""
 
 _EXPECTED = 0.01
 """And for what the model expects, where it says so."""
@@ -39,9 +40,10 @@ _FOR_HESSIAN = (0.02, 0.04, 0.08, 0.15, 0.3)
 _STEP = 2.5
 """The Hessian's part is chosen as for a step of so many posterior sd."""
 
-_TIGHT, _WIDEST = 2.0, 8.0
-"""Tight bounds, in typical lengths; there are none beside wider bounds than the other,
-where most is beyond the tight one."""
+_TIGHT, _STOPPED, _WIDEST = 2.0, 3.5, 4.0
+"""Tight bounds, in typical lengths, and those before which durations are censored, by
+which more is lost. There are none beside bounds that are so many times wider, where
+most is beyond the tight one."""
 
 _LEAST_BOUND = 1.2
 _AS_WIDE = 0.8
@@ -136,30 +138,46 @@ def ask_last(
     place = arrival.place
     size, records = place.setting.size, place.setting.records
     typical, metric = place.typical, place.metric
-    answer = yield Ask(LengthBins(unravel), place.public, _LENGTHS * left, histograms=2)
-    lengths, hessians = (Counts(row, answer.noise) for row in answer.values)
-    observed = [lengths, arrival.lengths] if arrival.arrived else [lengths]
-    tail, hessian_tail = Tail(observed, records), Tail([hessians], records, seed=1)
-    # The noise of a sum with all of the rest, in units of its bound.
-    noise = answer.noise * np.sqrt(_LENGTHS / (1 - _LENGTHS))
-    for_hessian, most = _hessian_part(
-        hessian_tail, noise, arrival.curvature_noise, size, records
-    )
-    nodes = nodes_of(responses)
-    expected = 0.0 if nodes is None else _EXPECTED
-    rest = 1 - for_hessian - expected
+    hessian_tail = Tail([arrival.hessians], records, seed=1)
+    nodes, stops = nodes_of(responses), stops_of(responses)
+    is_stated = nodes is not None or stops is not None
+    expected = _EXPECTED if is_stated else 0.0
     least = max(_LEAST_BOUND, _AS_WIDE * arrival.least_bound)
-    wide = tail.choose(noise / np.sqrt(rest) * place.noise_per_cut, least, _CHOSEN)
-    is_tight = nodes is not None and _WORTH * _TIGHT < wide < _WIDEST
-    room = wide - _TIGHT if is_tight else wide
+    observed = [arrival.lengths] if arrival.arrived else []
+    kept = 1.0
+    for _ in range(_LOOKS):
+        (values,), sd = yield Ask(
+            LengthBins(unravel, has_hessians=False),
+            place.public,
+            _LENGTHS * left,
+            histograms=1,
+        )
+        observed.append(Counts(values, sd))
+        kept -= _LENGTHS
+        # The noise of a sum with all of the rest, in units of its bound: a
+        # substitution moves a sum by 2, a histogram by √2.
+        noise = sd * np.sqrt(2 * _LENGTHS / kept)
+        for_hessian, most = _hessian_part(
+            hessian_tail, noise, arrival.curvature_noise, size, records
+        )
+        rest = 1 - for_hessian - expected
+        one = noise / np.sqrt(rest) * place.noise_per_cut
+        tail = Tail(observed, records)
+        wide = tail.choose(one, least, _CHOSEN)
+        cautious = _cautious(tail, wide)
+        if cautious < _CLEARLY * one * wide:
+            break
+    near_bound = _TIGHT if stops is None else _STOPPED
+    is_tight = is_stated and _WORTH * near_bound < wide < _WIDEST * near_bound
+    room = wide - near_bound if is_tight else wide
     for_excess = rest * (_FOR_EXCESS * room / wide if is_tight else 1.0)
     parts = np.sqrt([rest - for_excess, for_excess, for_hessian, expected])
     total, noise = yield Ask(
-        LastAnswer(unravel, nodes),
-        LastPublic(place.public, _TIGHT * typical, wide * typical, most * size, parts),
-        (1 - _LENGTHS) * left,
+        LastAnswer(unravel, nodes, stops),
+        LastPublic(place.public, near_bound * typical, wide * typical, most * size, parts),
+        kept * left,
     )
-    near, far, entries, kept = np.split(
+    near, far, entries, sums = np.split(
         total, [size, 2 * size, 2 * size + size * (size + 1) // 2]
     )
     hessian_units = most * size / parts[2] / records
@@ -172,14 +190,15 @@ def ask_last(
     units = metric * room * typical / parts[1] / records
     gradient, variance = far * units, (noise * units) ** 2
     found = Extremes(
-        tail.beyond(EXTREME) / records, lengths.sd * np.sqrt(8) / records, np.nan
+        tail.beyond(EXTREME) / records, tail.sd * np.sqrt(8) / records, np.nan
     )
+    if is_stated:
+        inside, squares, beyond = sums / parts[3] * np.sqrt(3) / records
     if nodes is not None:
-        inside, squares, beyond = kept / parts[3] * np.sqrt(3) / records
         found = found._replace(expected=float(np.clip(beyond, 0, 1)))
     if is_tight:
         lost = float(np.clip(1 - inside / max(squares, 1e-9), 0, 1))
-        tight_units = metric * _TIGHT * typical / parts[0] / records
+        tight_units = metric * near_bound * typical / parts[0] / records
         gradient, variance = shrunken(
             Excess(near * tight_units, gradient, variance, lost),
             curvature,
@@ -187,10 +206,7 @@ def ask_last(
             metric,
         )
         variance = variance + (noise * tight_units) ** 2
-    cautious = np.hypot(tail.cut(wide, _CAUTIOUS), _UNSEEN * lengths.sd * wide)
     slow = tail.slow()
-    if slow is not None and slow.power < _NO_VARIANCE:
-        cautious = max(cautious, slow.cut(wide))
     cut_sd = cautious * typical * np.sqrt(np.sum(place.directions * metric**2))
     return Quadratic(
         gradient=gradient,
@@ -206,6 +222,15 @@ def ask_last(
         power=np.nan if slow is None else slow.power,
         extremes=found,
     )
+
+
+def _cautious(tail: Tail, bound: float) -> float:
+    """What a bound may have cut off lengths, by a cautious estimate."""
+    seen = float(np.hypot(tail.cut(bound, _CAUTIOUS), _UNSEEN * tail.sd * bound))
+    slow = tail.slow()
+    if slow is not None and slow.power < _NO_VARIANCE:
+        return max(seen, slow.cut(bound))
+    return seen
 
 
 def _hessian_part(

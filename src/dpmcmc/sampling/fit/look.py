@@ -57,6 +57,7 @@ class Look:
     curvature_noise: float
     squares: np.ndarray
     lengths: Counts
+    hessians: Counts
     bound: float
 
 
@@ -106,6 +107,7 @@ def ask_round(
         curvature_noise=float(np.hypot(noise * hessian_units, clipped)),
         squares=np.maximum(total[size : 2 * size] * squares_units, floor),
         lengths=lengths,
+        hessians=hessians,
         bound=bound,
     )
 

@@ -17,7 +17,7 @@ import numpy as np
 from dpmcmc.influence.derivatives import Frame, derivatives, gradient, prepared
 from dpmcmc.influence.residual import clip_factor
 from dpmcmc.model.model import Model
-from dpmcmc.model.responses import Nodes
+from dpmcmc.model.responses import Nodes, Stops
 from dpmcmc.sampling.fit.tails import BINS, EDGES
 
 __all__ = [
@@ -130,30 +130,34 @@ class CurvatureBins:
 
 @dataclass(frozen=True)
 class LengthBins:
-    """Two histograms: of the lengths of gradients, and of Hessians.
+    """Histograms of the lengths of gradients, and of Hessians unless left out.
 
     Before typical lengths are known, bins are powers of two.
     """
 
     unravel: Unravel
     is_first: bool = False
+    has_hessians: bool = True
 
     @property
     def count(self) -> int:
-        """Bins of both histograms."""
+        """Bins of a histogram."""
         return 2 * _POWERS + 1 if self.is_first else BINS
 
     def __call__(self, model: Model, record: Any, public: Public) -> jax.Array:
         """The bin of the gradient's length, and of the Hessian's."""
         record = prepared(model, record)
+        if not self.has_hessians:
+            _, first = gradient(model, record, public.frame, self.unravel)
+            length = jnp.linalg.norm(first / jnp.asarray(public.metric, first.dtype))
+            return _place(length / jnp.asarray(public.typical, length.dtype))[None]
         first, second = derivatives(model, record, public.frame, self.unravel)
         length = jnp.linalg.norm(first / jnp.asarray(public.metric, first.dtype))
         size = jnp.linalg.norm(second) / len(first)
         if self.is_first:
             return _power(jnp.stack([length, size]))
         relative = jnp.stack([length / jnp.asarray(public.typical, length.dtype), size])
-        edges = jnp.asarray(EDGES, relative.dtype)
-        return jnp.searchsorted(edges, _finite(relative), side="right")
+        return _place(relative)
 
 
 @dataclass(frozen=True)
@@ -187,13 +191,15 @@ class LastAnswer:
 
     A tight gradient is clip(g − α), with α such that its expectation over the responses
     that the record might have had is zero, if the model is right: Fisher-consistent.
+    Of a duration it is that of the record, censored before its gradient could be long.
     What it leaves is the gradient clipped to a wide bound, less the tight one; with
-    both sums the wide one is known, too. Where the responses have no nodes, all is in
-    the second part.
+    both sums the wide one is known, too. Where the responses have neither nodes nor
+    times at which to stop, all is in the second part.
     """
 
     unravel: Unravel
     nodes: Callable[[Any, Any], Nodes] | None
+    stops: Stops | None = None
 
     def __call__(self, model: Model, record: Any, public: LastPublic) -> jax.Array:
         """The parts, each clipped to its bound, in units in which all are at most 1."""
@@ -209,7 +215,9 @@ class LastAnswer:
         if self.nodes is not None:
             centre, kept = self._centring(model, record, public.at, tight)
             near = (scaled - centre) * clip_factor(scaled - centre, tight)
-            near = jnp.where(parts[0] > 0, near, 0)
+        elif self.stops is not None:
+            near, kept = self._stopping(model, record, scaled, public.at, tight)
+        near = jnp.where(parts[0] > 0, near, 0)
         rest = scaled * clip_factor(scaled, wide) - near
         room = wide - jnp.where(parts[0] > 0, tight, 0)
         return jnp.concatenate(
@@ -252,8 +260,47 @@ class LastAnswer:
         is_extreme = squares > (EXTREME * typical) ** 2
         rows = jnp.stack([inside, squares / bound**2, is_extreme.astype(kind)], axis=1)
         expected = weights @ rows
-        limited = jnp.clip(jnp.where(jnp.isfinite(expected), expected, 0), 0, 1)
-        return alpha, limited / np.sqrt(3)
+        return alpha, _fractions(expected)
+
+    def _stopping(
+        self,
+        model: Model,
+        record: Any,
+        scaled: jax.Array,
+        at: Public,
+        bound: jax.Array,
+    ) -> tuple[jax.Array, jax.Array]:
+        """The gradient of the record, censored before it could be longer than a bound.
+
+        By when depends on covariates alone. And the same three numbers, of the record
+        as it is: when others would have been censored is not known.
+        """
+        assert self.stops is not None
+        kind = bound.dtype
+        metric, typical = (jnp.asarray(part, kind) for part in at[1:])
+        times = self.stops.times(
+            self.unravel(jnp.asarray(at.frame.centre, kind)), record
+        )
+
+        def look(responses: Any) -> jax.Array:
+            one = {**record, **responses}
+            return gradient(model, one, at.frame, self.unravel)[1] / metric
+
+        is_short = jnp.linalg.norm(jax.vmap(look)(times), axis=1) <= bound
+        last = jnp.maximum(jnp.sum(jnp.cumprod(is_short)) - 1, 0)
+        near = look(self.stops.stopped(record, times[self.stops.name][last]))
+        near = near * clip_factor(near, bound)
+        square = jnp.sum(scaled * scaled)
+        is_extreme = (square > (EXTREME * typical) ** 2).astype(kind)
+        inside = jnp.sum(near * scaled)
+        found = jnp.stack([inside / bound**2, square / bound**2, is_extreme])
+        return near, _fractions(found)
+
+
+def _fractions(numbers: jax.Array) -> jax.Array:
+    """Three numbers from 0 to 1, as a vector that is at most 1 long."""
+    limited = jnp.clip(jnp.where(jnp.isfinite(numbers), numbers, 0), 0, 1)
+    return limited / np.sqrt(3)
 
 
 def _clipped_entries(hessian: jax.Array, bound: jax.Array) -> jax.Array:
@@ -261,6 +308,12 @@ def _clipped_entries(hessian: jax.Array, bound: jax.Array) -> jax.Array:
     rows, columns, multiples = hessian_entries(len(hessian))
     entries = hessian[rows, columns] * jnp.asarray(multiples, hessian.dtype)
     return entries * clip_factor(entries, bound) / bound
+
+
+def _place(lengths: jax.Array) -> jax.Array:
+    """The bin of each length."""
+    edges = jnp.asarray(EDGES, lengths.dtype)
+    return jnp.searchsorted(edges, _finite(lengths), side="right")
 
 
 def _power(numbers: jax.Array) -> jax.Array:

@@ -61,8 +61,8 @@ class Arrival(NamedTuple):
     ----------
     place
         The place that the last step led to.
-    lengths
-        The last histogram of lengths, a step before.
+    lengths, hessians
+        The last histograms of lengths, a step before: of gradients, and of Hessians.
     curvature_noise
         The sd of the entries of the curvature there, which is about the identity.
     known
@@ -81,6 +81,7 @@ class Arrival(NamedTuple):
 
     place: Place
     lengths: Counts
+    hessians: Counts
     curvature_noise: float
     known: Known
     cut: np.ndarray
@@ -278,6 +279,7 @@ class _Search:
         return Arrival(
             place=self.place,
             lengths=self.last.look.lengths,
+            hessians=self.last.look.hessians,
             curvature_noise=self.known_here,
             known=self.last.foreseen(self.place),
             cut=(turn.T * self.last.look.wide_cut) @ turn,

@@ -93,13 +93,18 @@ class Tail:
         How many records there are.
     seed
         Of the draws, which are public.
+
+    Attributes
+    ----------
+    sd
+        Of the noise of a count, by all histograms together.
     """
 
     def __init__(self, observed: Sequence[Counts], records: int, seed: int = 0) -> None:
         generator = np.random.default_rng(seed)
         self._draws = _drawn_counts(observed, records, generator)
         self._shape = _weighted(observed)
-        self._sd = sum(counts.sd**-2 for counts in observed) ** -0.5
+        self.sd = sum(counts.sd**-2 for counts in observed) ** -0.5
         self._records = records
 
     def cut(self, bound: float, quantile: float = 0.5) -> float:
@@ -124,7 +129,7 @@ class Tail:
         first = int(np.searchsorted(EDGES, _TAIL_FROM))
         for start in range(len(EDGES) - 2 * _GROUP, first - 1, -1):
             near, far = self._shape[start + 1 :][: 2 * _GROUP].reshape(2, -1).sum(1)
-            if min(near, far) > _VISIBLE * self._sd * np.sqrt(_GROUP):
+            if min(near, far) > _VISIBLE * self.sd * np.sqrt(_GROUP):
                 power = float(np.log(max(near / far, 1.0)) / np.log(ratio))
                 outer = self._shape[start + 1 :][_GROUP : 2 * _GROUP][_GROUP // 2 :]
                 if power >= _SLOW or self._ends(outer.sum(), far, power):
@@ -136,7 +141,7 @@ class Tail:
     def _ends(self, outer: float, group: float, power: float) -> bool:
         """Whether the outer half of a group has fewer records than the power says."""
         expected = group / (1 + _RATIO ** (power * _GROUP / 2))
-        sd = np.sqrt(_GROUP / 2 * self._sd**2 + expected)
+        sd = np.sqrt(_GROUP / 2 * self.sd**2 + expected)
         return bool(outer < expected - 3 * sd)
 
     def root_mean_square(self, quantile: float = 0.5) -> float:
