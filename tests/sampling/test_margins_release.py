@@ -7,10 +7,13 @@ import math
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpyro
+import numpyro.distributions as dist
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dpmcmc
 from dpmcmc import Model, Statistics, SufficientStatistics
 from dpmcmc.accounting import GaussianRelease
 from dpmcmc.arithmetic import CLIP_STEPS
@@ -146,3 +149,48 @@ def test_margins_have_noise_of_their_own(plan):
         sums = np.bincount(margin.places, total, margin.bins)
         off = part.arrays[f"margin-{number:03d}"] - sums
         assert (np.abs(off) > 1e-3).all()
+
+
+# Tables that are found
+
+
+def bought(a, b, y):
+    effects = numpyro.sample("effects", dist.Normal(0, 5).expand([8]).to_event(1))
+    with numpyro.plate("records", y.shape[0]):
+        eta = effects[a] + jnp.append(0.0, effects[6:])[b]
+        numpyro.sample("y", dist.Bernoulli(logits=eta), obs=y)
+
+
+LEVELS = {"a": 5, "b": 2, "y": 1}
+
+
+def test_margins_are_found_and_draws_are_about_the_mode_without_noise():
+    """Within six sd for each of eight coefficients."""
+    generator, size = np.random.default_rng(4), 20_000
+    a, b = generator.integers(0, 6, size), generator.integers(0, 3, size)
+    y = (generator.random(size) < 0.2 + 0.05 * a + 0.1 * b).astype(int)
+    known = {
+        name: {"type": "integer", "bounds": [0, top]} for name, top in LEVELS.items()
+    }
+    posterior = dpmcmc.sample(
+        bought,
+        dpmcmc.Records({"a": a, "b": b, "y": y}, schema=dpmcmc.Schema(known)),
+        epsilon=0.5,
+        delta=1e-6,
+        steps=2000,
+        chains=2,
+        progress=False,
+    )
+    sentence = posterior.statement.stages[0].sentence
+    for words in ("36 cells", "all covariates (sd", "a with y (sd", "b with y (sd"):
+        assert words in sentence
+    design = np.column_stack([np.eye(6)[a], np.eye(3)[b][:, 1:]])
+    mode, prior = np.zeros(8), 1 / 25
+    for _ in range(20):
+        p = 1 / (1 + np.exp(-design @ mode))
+        hessian = (design * (p * (1 - p))[:, None]).T @ design + prior * np.eye(8)
+        mode += np.linalg.solve(hessian, design.T @ (y - p) - prior * mode)
+    draws = np.asarray(posterior.draws["effects"]).reshape(-1, 8)
+    assert (np.abs(draws.mean(0) - mode) < 6 * draws.std(0)).all()
+    # noise adds to the sd without privacy; a few hundred effective draws tell it
+    assert (draws.std(0) > 0.8 * np.sqrt(np.diag(np.linalg.inv(hessian)))).all()

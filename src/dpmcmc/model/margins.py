@@ -30,6 +30,10 @@ _TABLE, _LEAST = 0.1, 0.02
 """The least fractions of the table and of a margin: a model may need interactions that
 the points do not show, and a margin of less is not worth its pass."""
 
+_ROWS = 256
+"""The most bins of the margin of all covariates: a step takes as long as cells times
+bins, and this margin has nearly as many as the table."""
+
 _GAIN = 0.9
 """Margins are taken if variances are at most this part of those of the table alone."""
 
@@ -137,7 +141,8 @@ def choose_margins(
 ) -> tuple[Margin, ...]:
     """Choose margins of the table, and their fractions of the budget.
 
-    They are that of all covariates, and those of one covariate with the responses.
+    They are that of all covariates, if it is small, and those of one covariate with
+    the responses.
     They minimise the variances that noise adds to the coefficients, each over its own
     without noise, for a uniform table, on average over points about the start at
     which log-likelihoods of a record differ from those at the start by about one.
@@ -166,9 +171,12 @@ def choose_margins(
     if needed is None:
         return ()
     last = len(columns)
-    axes = [tuple(range(last)), *((k, last) for k in range(last))]
-    words = ["all covariates", *(f"{name} with {responses[0]}" for name, _ in columns)]
-    tables = [tuple(range(last + 1)), *axes]
+    named: dict[str, tuple[int, ...]] = {
+        f"{name} with {responses[0]}": (k, last) for k, (name, _) in enumerate(columns)
+    }
+    if np.prod(sizes[:-1]) <= _ROWS:
+        named = {"all covariates": tuple(range(last)), **named}
+    tables = [tuple(range(last + 1)), *named.values()]
     told = np.array(
         [
             [_cells(sizes, table) * (effect <= set(table)) for table in tables]
@@ -184,8 +192,8 @@ def choose_margins(
             float(fraction),
             said,
         )
-        for one, said, fraction in zip(
-            axes, words, _fractions(needed, told), strict=True
+        for (said, one), fraction in zip(
+            named.items(), _fractions(needed, told), strict=True
         )
         if fraction
     )
