@@ -9,6 +9,7 @@ record is read: the precision of what is released is linear in them, and the sum
 variances that they make is convex (an A-optimal design).
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -19,14 +20,20 @@ from scipy.linalg import solve_triangular
 
 from dpmcmc.errors import InputError
 
-__all__ = ["Margin", "choose_margins", "combine", "require_margins"]
+__all__ = [
+    "Margin",
+    "choose_margins",
+    "combine",
+    "left_for_table",
+    "require_margins",
+]
 
 _POINTS = 16
 """At so many points the variances are averaged."""
 
 _ITERATIONS = 300
 
-_TABLE, _LEAST = 0.1, 0.02
+_TABLE, _LEAST = 0.1, 0.005
 """The least fractions of the table and of a margin: a model may need interactions that
 the points do not show, and a margin of less is not worth its pass."""
 
@@ -88,12 +95,17 @@ def require_margins(margins: Sequence[Margin], cells: int | None) -> None:
                 f"the margin {margin.words!r} has the fraction {margin.fraction!r}; "
                 "it must be above 0."
             )
-    taken = sum(margin.fraction for margin in margins)
-    if not taken < 1:
+    left = left_for_table(margins)
+    if not left > 0:
         raise InputError(
-            f"the fractions of margins are {taken:g} together; they must be below 1, "
-            "as the table has what is left."
+            f"the fractions of margins are {1 - left:g} together; they must be below "
+            "1, as the table has what is left."
         )
+
+
+def left_for_table(margins: Sequence[Margin]) -> float:
+    """Return the fraction of the budget that margins leave for the table."""
+    return 1.0 - math.fsum(margin.fraction for margin in margins)
 
 
 def combine(
@@ -119,7 +131,7 @@ def combine(
     """
     if not margins:
         return table, np.zeros((0, len(table)))
-    own = 1 - sum(margin.fraction for margin in margins)
+    own = left_for_table(margins)
     sums = np.concatenate(
         [np.arange(margin.bins)[:, None] == margin.places for margin in margins]
     ).astype(float)

@@ -19,7 +19,7 @@ import numpy as np
 from jax.scipy.linalg import solve_triangular
 
 from dpmcmc.errors import InputError, require_count, require_positive
-from dpmcmc.model.margins import Margin, combine, require_margins
+from dpmcmc.model.margins import Margin, combine, left_for_table, require_margins
 from dpmcmc.model.tracing import require_visible, shape_of_result, show_shapes
 
 __all__ = ["NoisyTotal", "Statistics", "check_statistics", "normal_log_density"]
@@ -136,7 +136,7 @@ class Statistics:
     @property
     def own_fraction(self) -> float:
         """The fraction of the budget that margins leave, in squares of μ."""
-        return 1.0 - math.fsum(margin.fraction for margin in self.margins)
+        return left_for_table(self.margins)
 
     def vector(self, record: Any) -> jax.Array:
         """Return T of one prepared record, whatever ``of_record`` returns."""

@@ -195,7 +195,8 @@ class _Sum:
     def _noise_for(self, fraction: float) -> float:
         """That of a release that has a fraction of the budget, in squares of μ."""
         whole = self.statistics.sensitivity / self.mu
-        return whole if fraction == 1 else _UP * whole / math.sqrt(fraction)
+        is_one = not self.statistics.margins
+        return whole if is_one else _UP * whole / math.sqrt(fraction)
 
     def run(
         self, context: Context, so_far: SoFar, charged: Charged, charge: Charge
