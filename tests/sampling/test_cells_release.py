@@ -20,8 +20,8 @@ from dpmcmc.private import Records, Tape, release_counts
 from dpmcmc.private.histograms import exact_counts
 from dpmcmc.private.opening import Opened
 from dpmcmc.sampling.problem import make_problem
+from dpmcmc.sampling.questions import CellOf
 from dpmcmc.sampling.sample import plan_run
-from dpmcmc.sampling.sufficient_statistics import _CellOf
 
 CELLS = 5
 
@@ -40,7 +40,7 @@ def model_of(of_record=hostile, cells=CELLS):
 
 def counts_of(model, x):
     opened = Opened({"x": jnp.asarray(x)}, jnp.asarray(len(x)))
-    cell = _CellOf(model.statistics)
+    cell = CellOf(model.statistics)
     return np.asarray(exact_counts(model, cell, "float64", 1, opened, ()))[0]
 
 
@@ -71,7 +71,7 @@ def test_the_noise_is_that_of_the_event():
     (drawn,) = release_counts(
         model,
         Records({"x": np.full(50, -1.0)}),
-        _CellOf(model.statistics),
+        CellOf(model.statistics),
         (),
         Tape.seeded(3),
         noise=stage.noise,

@@ -17,8 +17,8 @@ from dpmcmc.influence import unit_statistics
 from dpmcmc.private import Records, Tape, release_sum
 from dpmcmc.private.sums import bounded_vectors
 from dpmcmc.sampling.problem import make_problem
+from dpmcmc.sampling.questions import UnitOf
 from dpmcmc.sampling.sample import plan_run
-from dpmcmc.sampling.sufficient_statistics import _UnitOf
 
 # Sensitivity
 
@@ -116,7 +116,7 @@ def test_the_sum_is_that_of_the_statistics(name):
     total = release_sum(
         model,
         Records(raw),
-        _UnitOf(model.statistics),
+        UnitOf(model.statistics),
         (),
         Tape.seeded(1),
         noise=1e-5,

@@ -21,6 +21,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from dpmcmc.model.informed import columns_read
+from dpmcmc.model.margins import Margin, choose_margins
 from dpmcmc.model.model import Model
 from dpmcmc.model.noisy_counts import log_density_of_score
 from dpmcmc.model.preparation import Clamp, OneHot
@@ -84,12 +85,15 @@ class _Table:
         The prepared record of each cell; the values of the last column vary fastest.
     responses
         How many values the responses have together; None if they are not known.
+    margins
+        Margins that are counted, too.
     """
 
     values: Mapping[str, np.ndarray]
     records: Any
     responses: int | None
     log_likelihood: Callable[[Any, Any], Any]
+    margins: tuple[Margin, ...] = ()
 
     @property
     def statistics(self) -> Statistics:
@@ -103,6 +107,7 @@ class _Table:
             nearest=lambda total, *_: np.maximum(total, 0),
             words=f"all values of {', '.join(self.values)}",
             cells=math.prod(map(len, self.values.values())),
+            margins=self.margins,
         )
 
     def cell_of(self, record: Any) -> jax.Array:
@@ -140,7 +145,35 @@ class _Table:
 
         counts = jnp.reshape(noisy.total, (-1, self.responses))
         gradients = jax.jacfwd(at)(point)
-        return log_density_of_score(counts, at(point), gradients, noisy.deviation)
+        noise = noisy.noise_of(jnp.reshape(gradients, (-1, len(point))))
+        return log_density_of_score(counts, at(point), gradients, noise)
+
+    def with_margins(
+        self, columns: Sequence[tuple[str, int]], responses: str, start: Any
+    ) -> "_Table":
+        """The table, with the margins that are worth their part of the budget.
+
+        Parameters
+        ----------
+        columns
+            Name and number of values of each covariate.
+        responses
+            The name of the responses.
+        start
+            Where the chain starts.
+        """
+        if self.responses is None:
+            return self
+        with jax.enable_x64(True):
+            floats = jax.tree.map(lambda leaf: jnp.asarray(leaf, float), start)
+            point, unravel = ravel_pytree(floats)
+        margins = choose_margins(
+            columns,
+            (responses, self.responses),
+            lambda point: self.log_likelihoods(unravel(point)),
+            np.asarray(point),
+        )
+        return replace(self, margins=margins)
 
 
 def _table(
@@ -182,12 +215,26 @@ def _table(
         name: values[place.ravel()]
         for (name, values), place in zip(listed.items(), places, strict=True)
     }
-    return _Table(
+    table = _Table(
         {name: each(name) for name in listed},
         {name: np.asarray(leaf) for name, leaf in prepared(cells).items()},
         math.prod(len(listed[name]) for name in stated) if stated else None,
         model.log_likelihood,
     )
+    columns = [
+        part
+        for name, values in listed.items()
+        if name not in stated
+        for part in _parts(name, values)
+    ]
+    return table.with_margins(columns, " and ".join(stated), model.initial)
+
+
+def _parts(name: str, values: np.ndarray) -> list[tuple[str, int]]:
+    """Name and number of values of a column, or of each entry of one of vectors."""
+    if values.ndim == 1:
+        return [(name, len(values))]
+    return [(f"{name}{list(place)}", 2) for place in np.ndindex(values.shape[1:])]
 
 
 def _values(name: str, leaf: Any, model: Model, schema: Schema) -> np.ndarray | None:

@@ -9,7 +9,7 @@ in one cell of a table, the vector is that of the counts.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ import numpy as np
 from jax.scipy.linalg import solve_triangular
 
 from dpmcmc.errors import InputError, require_count, require_positive
+from dpmcmc.model.margins import Margin, combine, left_for_table, require_margins
 from dpmcmc.model.tracing import require_visible, shape_of_result, show_shapes
 
 __all__ = ["NoisyTotal", "Statistics", "check_statistics", "normal_log_density"]
@@ -34,15 +35,25 @@ class NoisyTotal(NamedTuple):
     possible
         A sum near it that records could have; for what must be positive.
     deviation
-        The standard deviation of the noise on each coordinate.
+        The standard deviation of the noise on each coordinate, as it was released.
     records
         The number N of records.
+    known
+        What margins tell of the noise: a matrix B, with a column for each coordinate.
+        The covariance of the noise is that of ``deviation`` alone times I − BᵀB. It has
+        no rows where there are no margins.
     """
 
     total: jax.Array
     possible: jax.Array
     deviation: float
     records: int
+    known: jax.Array
+
+    def noise_of(self, weights: jax.Array) -> jax.Array:
+        """Return the covariance of the noise in ``weights.T @ total``."""
+        told = self.known @ weights
+        return self.deviation**2 * (weights.T @ weights - told.T @ told)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +93,9 @@ class Statistics:
         ``cells`` − 1; a record with any other number counts for nothing. What is
         released are counts, which the substitution of a record moves by √2, not by
         2. The bound is 1.
+    margins
+        Coarser tables that are counted beside the cells, and their fractions of the
+        budget.
     """
 
     of_record: Callable[[Any], Any]
@@ -93,6 +107,7 @@ class Statistics:
     nearest: Callable[[np.ndarray, int, float], np.ndarray] | None = None
     words: str = "the model's statistics"
     cells: int | None = None
+    margins: tuple[Margin, ...] = ()
 
     def __post_init__(self) -> None:
         require_positive("bound", self.bound, "Give the greatest length of T.")
@@ -103,6 +118,7 @@ class Statistics:
                     f"bound is {self.bound!r}, but statistics that are cells of a "
                     "table have the length 1. Give bound=1.0."
                 )
+        require_margins(self.margins, self.cells)
         optional = ("constant", "log_density", "nearest")
         given = [name for name in optional if getattr(self, name) is not None]
         for name in ("of_record", "coefficients", *given):
@@ -116,6 +132,11 @@ class Statistics:
     def sensitivity(self) -> float:
         """How far a substitution moves the sum at most, in units of the bound."""
         return 2.0 if self.cells is None else math.sqrt(2)
+
+    @property
+    def own_fraction(self) -> float:
+        """The fraction of the budget that margins leave, in squares of μ."""
+        return left_for_table(self.margins)
 
     def vector(self, record: Any) -> jax.Array:
         """Return T of one prepared record, whatever ``of_record`` returns."""
@@ -141,12 +162,20 @@ class Statistics:
         assert self.log_density is not None
         return jnp.asarray(self.log_density(theta, noisy))
 
-    def read(self, total: np.ndarray, records: int, deviation: float) -> NoisyTotal:
-        """Put a released sum with one that records could have."""
+    def read(
+        self,
+        total: np.ndarray,
+        margins: Sequence[np.ndarray],
+        records: int,
+        deviation: float,
+    ) -> NoisyTotal:
+        """Put a released sum with its margins, and with one that records could have."""
+        total, known = combine(total, margins, self.margins)
         near = total
         if self.nearest is not None:
             near = np.asarray(self.nearest(total, records, deviation), np.float64)
-        return NoisyTotal(jnp.asarray(total), jnp.asarray(near), deviation, records)
+        counts, possible, told = map(jnp.asarray, (total, near, known))
+        return NoisyTotal(counts, possible, deviation, records, told)
 
 
 def check_statistics(statistics: Statistics, theta: Any, record: Any) -> int:
@@ -192,7 +221,8 @@ def check_statistics(statistics: Statistics, theta: Any, record: Any) -> int:
         )
     require_visible("of_record", statistics.of_record, record)
     if statistics.log_density is not None:
-        like = NoisyTotal(jnp.zeros(shape[0]), jnp.zeros(shape[0]), 1.0, 1)
+        zeros = jnp.zeros(shape[0])
+        like = NoisyTotal(zeros, zeros, 1.0, 1, jnp.zeros((0, shape[0])))
         law = statistics.log_density
         found = shape_of_result("log_density", lambda at: law(at, like), theta)
         if getattr(found, "shape", None) != ():

@@ -5,7 +5,7 @@
 All is computed from what was released, with its noise, and from public numbers.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -39,6 +39,8 @@ class ReleasedSum:
     ----------
     total
         The sum as it was released, in units of the bound.
+    margins
+        The margins that were released beside it.
     statistics
         What the model states.
     noise
@@ -50,6 +52,7 @@ class ReleasedSum:
     """
 
     total: np.ndarray
+    margins: Sequence[np.ndarray]
     statistics: Statistics
     noise: float
     problem: Problem
@@ -69,7 +72,7 @@ class ReleasedSum:
         sd = self.noise * self.statistics.bound
         with jax.enable_x64(True):
             noisy = self.statistics.read(
-                self.total * self.statistics.bound, self.problem.size, sd
+                self.total * self.statistics.bound, self.margins, self.problem.size, sd
             )
         return SumAlone(self.statistics, noisy, self.tempering, self.is_aware)
 
@@ -137,9 +140,9 @@ class ReleasedSum:
             derivative = jax.jacfwd(
                 lambda point: self.statistics.at(self._unravel(point))[0]
             )(jnp.asarray(top))
-        sd = self.tempering * self.noise * self.statistics.bound
-        spread = sd * np.asarray(derivative) @ covariance
-        return lambda draws: moved(draws, spread.T @ spread, generator)
+            noise = self.alone.noisy.noise_of(derivative @ jnp.asarray(covariance))
+        spread = self.tempering**2 * np.asarray(noise)
+        return lambda draws: moved(draws, spread, generator)
 
     @property
     def _start(self) -> np.ndarray:

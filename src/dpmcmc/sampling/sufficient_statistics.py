@@ -8,22 +8,27 @@ cannot read any other. Where the statistics are nearly sufficient, decisions are
 what they miss.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.accounting import BarkerBit, GaussianRelease
 from dpmcmc.errors import InputError
-from dpmcmc.influence.sufficient import unit_statistics
 from dpmcmc.model.model import Model
 from dpmcmc.model.statistics import Statistics
 from dpmcmc.posterior import Posterior, Statement
 from dpmcmc.posterior.statement import StageSummary
-from dpmcmc.private import FullData, Grid, Tape, release_counts, release_sum
+from dpmcmc.private import (
+    Bins,
+    FullData,
+    Grid,
+    Tape,
+    release_counts,
+    release_sum,
+)
 from dpmcmc.progress import steps_bar
 from dpmcmc.proposals import Proposal
 from dpmcmc.sampling.chain import (
@@ -39,6 +44,7 @@ from dpmcmc.sampling.draws import collect_draws
 from dpmcmc.sampling.gaussian_budget import Splitting, split_budget
 from dpmcmc.sampling.plan import Plan, Request, make_plan
 from dpmcmc.sampling.problem import Problem
+from dpmcmc.sampling.questions import BinOf, CellOf, UnitOf
 from dpmcmc.sampling.released_sum import ReleasedSum
 from dpmcmc.sampling.stages import Charge, Charged, Context, Events, Part, SoFar
 from dpmcmc.sampling.tempering import Tempering, tempered_records
@@ -55,6 +61,9 @@ _DECISIONS = 4000
 
 _FOR_DECISIONS = 0.4
 """Their fraction of the budget."""
+
+_UP = 1 + 1e-12
+"""Noise of several releases is rounded up by this: their fractions are rounded."""
 
 
 @dataclass(frozen=True)
@@ -181,12 +190,25 @@ class _Sum:
     @property
     def noise(self) -> float:
         """The sd of the noise, in units of the bound on a record's statistics."""
-        return self.statistics.sensitivity / self.mu
+        return self._noise_for(self.statistics.own_fraction)
+
+    def _noise_for(self, fraction: float) -> float:
+        """That of a release that has a fraction of the budget, in squares of μ."""
+        whole = self.statistics.sensitivity / self.mu
+        is_one = not self.statistics.margins
+        return whole if is_one else _UP * whole / math.sqrt(fraction)
 
     def run(
         self, context: Context, so_far: SoFar, charged: Charged, charge: Charge
     ) -> Iterator[Part]:
-        """Release the sum, unless it was released before."""
+        """Release the sum, unless it was released before.
+
+        Guarantee
+        ---------
+        What is released is one part, charged before a record is read for it, and
+        dominated by ``GaussianRelease(mu)``: a sum, or the counts of a table and of its
+        margins, whose fractions of μ² are public and add up to one.
+        """
         if so_far[self.name]:
             return
         if charged:
@@ -198,34 +220,49 @@ class _Sum:
         charge(self.name, self.events)
         label = context.label("Statistics")
         with steps_bar(problem.size, label, context.progress, " records") as done:
-            total = self._release(problem, context.tape("control variates"))
+            found = {"total": self._release(problem, context.tape("control variates"))}
+            for number, margin in enumerate(self.statistics.margins):
+                found[_margin(number)] = self._counted(
+                    problem,
+                    BinOf(self.statistics, margin),
+                    context.tape(_margin(number)),
+                    self._noise_for(margin.fraction),
+                )
             done(problem.size)
-        yield Part(self.name, {"total": total})
+        yield Part(self.name, found)
 
     def _release(self, problem: Problem, tape: Tape) -> np.ndarray:
         """The noisy sum in units of the bound, or the noisy counts of cells."""
-        if self.statistics.cells is None:
-            return release_sum(
-                problem.model,
-                problem.records,
-                _UnitOf(self.statistics),
-                (),
-                tape,
-                noise=self.noise,
-                dtype=problem.dtype,
-                devices=list(problem.devices),
-            )
-        (counts,) = release_counts(
+        if self.statistics.cells is not None:
+            return self._counted(problem, CellOf(self.statistics), tape, self.noise)
+        return release_sum(
             problem.model,
             problem.records,
-            _CellOf(self.statistics),
+            UnitOf(self.statistics),
             (),
             tape,
             noise=self.noise,
             dtype=problem.dtype,
             devices=list(problem.devices),
         )
-        return counts
+
+    def _counted(
+        self, problem: Problem, bins: Bins, tape: Tape, noise: float
+    ) -> np.ndarray:
+        """The noisy counts of one histogram."""
+        counts = release_counts(
+            problem.model,
+            problem.records,
+            bins,
+            (),
+            tape,
+            noise=noise,
+            dtype=problem.dtype,
+            devices=list(problem.devices),
+        )
+        if len(counts) != 1:
+            raise ValueError(f"{len(counts)} histograms were asked, not one")
+        return counts[0]
 
     def describe(self, problem: Problem, so_far: SoFar) -> StageSummary:
         """What is added up, and its noise."""
@@ -240,10 +277,20 @@ class _Sum:
             words = (
                 f"how many of the {self.records:,} records are in each of the "
                 f"{statistics.cells} cells of a table ({statistics.words}), with "
-                f"normal noise of sd {noise:.4g} on each count."
+                f"normal noise of sd {noise:.4g} on each count{self._margins()}."
             )
         numbers = {"noise": noise, "bound": statistics.bound}
         return StageSummary(self.name, words, numbers=numbers)
+
+    def _margins(self) -> str:
+        """The margins and their noise, in words."""
+        margins = self.statistics.margins
+        if not margins:
+            return ""
+        each = ", ".join(
+            f"{one.words} (sd {self._noise_for(one.fraction):.4g})" for one in margins
+        )
+        return f"; and in its margins: {each}"
 
     def objection(self, problem: Problem, so_far: SoFar) -> str | None:
         """None: a noisy sum makes wide intervals, not wrong ones."""
@@ -251,56 +298,20 @@ class _Sum:
         return None
 
 
-@dataclass(frozen=True, eq=False)
-class _UnitOf:
-    """What is asked of a record: its statistics in units of their bound."""
-
-    statistics: Statistics
-
-    def __call__(self, model: Model, record: Any, public: Any) -> jax.Array:
-        del public
-        return unit_statistics(self.statistics, _prepared(model, record))
-
-    def __hash__(self) -> int:
-        return hash(id(self.statistics))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _UnitOf) and other.statistics is self.statistics
-
-
-@dataclass(frozen=True, eq=False)
-class _CellOf:
-    """The histogram of cells: which of them a record is in."""
-
-    statistics: Statistics
-
-    @property
-    def count(self) -> int:
-        """How many cells there are."""
-        assert self.statistics.cells is not None
-        return self.statistics.cells
-
-    def __call__(self, model: Model, record: Any, public: Any) -> jax.Array:
-        del public
-        return jnp.reshape(self.statistics.of_record(_prepared(model, record)), (1,))
-
-    def __hash__(self) -> int:
-        return hash(id(self.statistics))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _CellOf) and other.statistics is self.statistics
-
-
-def _prepared(model: Model, record: Any) -> Any:
-    return record if model.preparation is None else model.preparation(record)
+def _margin(number: int) -> str:
+    """The name under which a margin is kept."""
+    return f"margin-{number:03d}"
 
 
 def _found(
     problem: Problem, stage: _Sum, so_far: SoFar, tempering: float
 ) -> ReleasedSum:
     (part,) = so_far[stage.name]
+    margins = [
+        part.arrays[_margin(number)] for number in range(len(stage.statistics.margins))
+    ]
     return ReleasedSum(
-        part.arrays["total"], stage.statistics, stage.noise, problem, tempering
+        part.arrays["total"], margins, stage.statistics, stage.noise, problem, tempering
     )
 
 
