@@ -83,6 +83,7 @@ def simulated(chosen: argparse.Namespace, only: set[str]) -> dict[str, Any]:
             continue
         runs = []
         for seed in range(chosen.runs):
+            jax.clear_caches()  # every seed has a model of its own: programs pile up
             model, table, truth = made(case, chosen.records, seed)
             exact = reference(model, table)
             began = time.perf_counter()

@@ -92,6 +92,8 @@ def test_there_are_no_stops_beside_other_responses() -> None:
 
 
 @pytest.mark.parametrize("given", [{}, {"dead": (0.0, 1.0)}])
-def test_what_says_that_a_duration_ended_is_a_response(given: dict[str, object]) -> None:
+def test_what_says_that_a_duration_ended_is_a_response(
+    given: dict[str, object],
+) -> None:
     with pytest.raises(InputError, match="'dead'; name that among the responses"):
         check_responses({"t": Moments(at, ended="dead"), **given})

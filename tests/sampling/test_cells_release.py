@@ -20,7 +20,7 @@ from dpmcmc.private import Records, Tape, release_counts
 from dpmcmc.private.histograms import exact_counts
 from dpmcmc.private.opening import Opened
 from dpmcmc.sampling.problem import make_problem
-from dpmcmc.sampling.questions import CellOf
+from dpmcmc.sampling.asked_of_statistics import CellOf
 from dpmcmc.sampling.sample import plan_run
 
 CELLS = 5

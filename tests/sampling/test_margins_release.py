@@ -23,7 +23,7 @@ from dpmcmc.private.histograms import exact_counts
 from dpmcmc.private.opening import Opened
 from dpmcmc.sampling import sufficient_statistics
 from dpmcmc.sampling.problem import make_problem
-from dpmcmc.sampling.questions import BinOf, CellOf
+from dpmcmc.sampling.asked_of_statistics import BinOf, CellOf
 from dpmcmc.sampling.sample import plan_run
 from dpmcmc.sampling.stages import Context
 

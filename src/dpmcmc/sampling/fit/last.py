@@ -174,7 +174,9 @@ def ask_last(
     parts = np.sqrt([rest - for_excess, for_excess, for_hessian, expected])
     total, noise = yield Ask(
         LastAnswer(unravel, nodes, stops),
-        LastPublic(place.public, near_bound * typical, wide * typical, most * size, parts),
+        LastPublic(
+            place.public, near_bound * typical, wide * typical, most * size, parts
+        ),
         kept * left,
     )
     near, far, entries, sums = np.split(
