@@ -19,8 +19,8 @@ from dpmcmc.arithmetic import CLIP_STEPS
 from dpmcmc.private import Records, Tape, release_counts
 from dpmcmc.private.histograms import exact_counts
 from dpmcmc.private.opening import Opened
-from dpmcmc.sampling.problem import make_problem
 from dpmcmc.sampling.asked_of_statistics import CellOf
+from dpmcmc.sampling.problem import make_problem
 from dpmcmc.sampling.sample import plan_run
 
 CELLS = 5

@@ -22,8 +22,8 @@ from dpmcmc.model.margins import Margin
 from dpmcmc.private.histograms import exact_counts
 from dpmcmc.private.opening import Opened
 from dpmcmc.sampling import sufficient_statistics
-from dpmcmc.sampling.problem import make_problem
 from dpmcmc.sampling.asked_of_statistics import BinOf, CellOf
+from dpmcmc.sampling.problem import make_problem
 from dpmcmc.sampling.sample import plan_run
 from dpmcmc.sampling.stages import Context
 

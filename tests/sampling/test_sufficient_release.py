@@ -16,8 +16,8 @@ from dpmcmc.arithmetic import CLIP_STEPS
 from dpmcmc.influence import unit_statistics
 from dpmcmc.private import Records, Tape, release_sum
 from dpmcmc.private.sums import bounded_vectors
-from dpmcmc.sampling.problem import make_problem
 from dpmcmc.sampling.asked_of_statistics import UnitOf
+from dpmcmc.sampling.problem import make_problem
 from dpmcmc.sampling.sample import plan_run
 
 # Sensitivity

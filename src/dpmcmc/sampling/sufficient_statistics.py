@@ -31,6 +31,7 @@ from dpmcmc.private import (
 )
 from dpmcmc.progress import steps_bar
 from dpmcmc.proposals import Proposal
+from dpmcmc.sampling.asked_of_statistics import BinOf, CellOf, UnitOf
 from dpmcmc.sampling.chain import (
     PUBLIC,
     READS_NOTHING,
@@ -44,7 +45,6 @@ from dpmcmc.sampling.draws import collect_draws
 from dpmcmc.sampling.gaussian_budget import Splitting, split_budget
 from dpmcmc.sampling.plan import Plan, Request, make_plan
 from dpmcmc.sampling.problem import Problem
-from dpmcmc.sampling.asked_of_statistics import BinOf, CellOf, UnitOf
 from dpmcmc.sampling.released_sum import ReleasedSum
 from dpmcmc.sampling.stages import Charge, Charged, Context, Events, Part, SoFar
 from dpmcmc.sampling.tempering import Tempering, tempered_records
