@@ -47,6 +47,52 @@ def test_expectations_over_nodes_are_those_of_the_density(name: str) -> None:
     assert weights @ score**2 == pytest.approx(information, rel=0.02)
 
 
+LIMITED = {
+    "exponential": (stats.expon(scale=3.0), (0.0, None)),
+    "gamma": (stats.gamma(4.0), (0.0, None)),
+    "gamma, far from normal": (stats.gamma(0.7), (0.0, None)),
+    "log-normal": (stats.lognorm(0.8), (0.0, None)),
+    "negative exponential": (-1, (None, 0.0)),
+    "beta": (stats.beta(2.0, 5.0), (0.0, 1.0)),
+    "beta, far from normal": (stats.beta(0.8, 0.9), (0.0, 1.0)),
+    "Poisson": (stats.poisson(3.0), (0.0, None)),
+    "binomial": (stats.binom(7, 0.4), (0.0, 7.0)),
+    "binomial of few": (stats.binom(1, 0.9), (0.0, 1.0)),
+    "geometric": (stats.geom(0.3), (1.0, None)),
+}
+
+
+@pytest.mark.parametrize("name", LIMITED)
+def test_nodes_stay_within_the_limits_of_a_response(name: str) -> None:
+    """Means and sds over them are those of the density; nothing is beyond a limit,
+    where a log-density may be any number."""
+    density, (low, high) = LIMITED[name]
+    sign = 1.0
+    if isinstance(density, int):
+        density, sign = stats.expon(), -1.0
+    is_count = isinstance(density.dist, stats.rv_discrete)
+    moments = Moments(
+        lambda *_: (sign * density.mean(), density.std()),
+        is_count=is_count,
+        limits=lambda *_: (low, high),
+    )
+    made = nodes_of({"y": moments})
+    assert made is not None
+    with jax.enable_x64(True):
+        columns, log_measure = made(None, {"y": np.float64(0)})
+    y, log_measure = np.asarray(columns["y"]), np.asarray(log_measure)
+    counted = np.isfinite(log_measure)
+    assert low is None or np.all(y[counted] >= low)
+    assert high is None or np.all(y[counted] <= high)
+    logs = density.logpmf(y) if is_count else density.logpdf(sign * y)
+    weights = np.where(counted, np.exp(logs + log_measure), 0)
+    weights /= weights.sum()
+    mean = weights @ y
+    assert mean == pytest.approx(sign * density.mean(), abs=2e-3 * density.std())
+    spread = weights @ (y - mean) ** 2
+    assert spread == pytest.approx(density.var(), rel=0.01)
+
+
 def _score(density: object, x: np.ndarray) -> np.ndarray:
     step = 1e-5
     return (density.logpdf(x + step) - density.logpdf(x - step)) / (2 * step)

@@ -46,6 +46,7 @@ def _tried(parts: Parts, theta: Theta, moments: Moments | None) -> Moments | Non
         return None
     try:
         jax.eval_shape(moments.at, theta, dict(parts.bound.one))
+        jax.eval_shape(moments.within, theta, dict(parts.bound.one))
     except Exception:  # libraries say in several ways that there are none
         return None
     return moments

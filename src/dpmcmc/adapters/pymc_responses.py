@@ -36,6 +36,15 @@ _VARIANCES: Mapping[type, Callable[..., Any]] = {
 """Variances by distribution, of PyTensor's parameters. They place nodes of a sum: that
 of a Student t without a variance is a number that covers the bulk."""
 
+_LIMITS: Mapping[type, tuple[float | None, float | None]] = {
+    basic.GammaRV: (0.0, None),
+    basic.ExponentialRV: (0.0, None),
+    basic.LogNormalRV: (0.0, None),
+    basic.BetaRV: (0.0, 1.0),
+    basic.GeometricRV: (1.0, None),
+}
+"""The least and the greatest value of distributions that have one."""
+
 _MOST = 64
 """Most trials of a binomial whose counts are listed."""
 
@@ -77,7 +86,23 @@ def _moments(parts: PyMCDensities, variable: Any) -> Moments | None:
         mean, variance = function(theta, parts.bound.of_one(record))
         return jnp.reshape(mean, (-1,))[0], jnp.sqrt(jnp.reshape(variance, (-1,))[0])
 
-    return Moments(at, is_count=variable.dtype.startswith(("int", "uint")))
+    is_count = variable.dtype.startswith(("int", "uint"))
+    return Moments(at, is_count=is_count, limits=_limits(parts, op, parameters))
+
+
+def _limits(parts: PyMCDensities, op: Any, parameters: Sequence[Any]) -> Any:
+    """The least and the greatest value of a variable, given θ and a record."""
+    if not isinstance(op, basic.BinomialRV):
+        ends = _LIMITS.get(type(op), (None, None))
+        return lambda *_: ends
+    with in_precision():
+        trials = parts.at_one([parameters[0]])
+
+    def limits(theta: Mapping[str, Any], record: Mapping[str, Any]) -> tuple[Any, Any]:
+        (number,) = trials(theta, parts.bound.of_one(record))
+        return 0.0, jnp.reshape(number, (-1,))[0]
+
+    return limits
 
 
 def _distribution(variable: Any) -> tuple[Any, Sequence[Any]]:

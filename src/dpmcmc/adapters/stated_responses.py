@@ -58,7 +58,13 @@ def _moments(parts: Densities, site: str, is_discrete: bool) -> Moments:
         found = _trace(parts, theta, parts.bound.of_one(record))[site]["fn"]
         return jnp.reshape(found.mean, ()), jnp.sqrt(jnp.reshape(found.variance, ()))
 
-    return Moments(at, is_count=is_discrete)
+    def limits(theta: Mapping[str, Any], record: Mapping[str, Any]) -> tuple[Any, Any]:
+        support = _trace(parts, theta, parts.bound.of_one(record))[site]["fn"].support
+        ends = (getattr(support, name, None) for name in ("lower_bound", "upper_bound"))
+        low, high = (None if end is None else jnp.reshape(end, ()) for end in ends)
+        return low, high
+
+    return Moments(at, is_count=is_discrete, limits=limits)
 
 
 def _sites(parts: Densities, theta: Mapping[str, Any]) -> dict[str, Message]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -41,6 +42,9 @@ _CORE, _REACH = 0.5, 4.0
 _WIDEST = 8.0
 """Counts are those within so many sd of the mean."""
 
+_TINY = 1e-6
+"""The least distance of a mean from a limit."""
+
 _COUNTS = 48
 
 _EARLY, _LATE = 4.0, 6.0
@@ -62,11 +66,19 @@ class Moments:
     ended
         The column, also a response, that is 1 if the response is a duration that has
         ended and 0 if it was censored; None if there is no such column.
+    limits
+        ``limits(theta, record)`` returns the least and the greatest value, or None for
+        one that there is not. Without it, values are any numbers, or any counts.
     """
 
     at: Callable[[Any, Any], tuple[Any, Any]]
     is_count: bool = False
     ended: str | None = None
+    limits: Callable[[Any, Any], tuple[Any, Any]] | None = None
+
+    def within(self, theta: Any, record: Any) -> tuple[Any, Any]:
+        """The least and the greatest value, or None."""
+        return (None, None) if self.limits is None else self.limits(theta, record)
 
 
 Responses = Mapping[str, Sequence[float] | Moments | None]
@@ -218,12 +230,36 @@ class _Spread:
 
     def __call__(self, theta: Any, record: Any) -> Nodes:
         mean, sd = (jnp.reshape(part, ()) for part in self.moments.at(theta, record))
-        values, log_measure = (_counts if self.moments.is_count else _real)(mean, sd)
+        low, high = self.moments.within(theta, record)
+        nodes = _counts if self.moments.is_count else _real
+        values, log_measure = nodes(mean, sd, low, high)
         kind = jnp.asarray(record[self.name]).dtype
         return Nodes({self.name: values.astype(kind)}, log_measure)
 
 
-def _real(mean: Any, sd: Any) -> tuple[Any, Any]:
+def _real(mean: Any, sd: Any, low: Any, high: Any) -> tuple[Any, Any]:
+    """Nodes on the line, or on the logarithm or logit of what has limits."""
+    if low is None and high is None:
+        return _line(mean, sd)
+    if low is None:
+        values, log_measure = _real(high - mean, sd, 0.0, None)
+        return high - values, log_measure
+    if high is None:
+        # As if the logarithm were normal.
+        relative = jnp.maximum(mean - low, _TINY)
+        spread = jnp.log1p((sd / relative) ** 2)
+        logs, log_measure = _line(jnp.log(relative) - spread / 2, jnp.sqrt(spread))
+        return low + jnp.exp(logs), log_measure + logs
+    width = high - low
+    part = jnp.clip((mean - low) / width, _TINY, 1 - _TINY)
+    logits, log_measure = _line(
+        jnp.log(part) - jnp.log1p(-part), sd / width / (part * (1 - part))
+    )
+    inside = jax.nn.log_sigmoid(logits) + jax.nn.log_sigmoid(-logits)
+    return low + width * jax.nn.sigmoid(logits), log_measure + inside
+
+
+def _line(mean: Any, sd: Any) -> tuple[Any, Any]:
     """The trapezoidal rule in u, with y = mean + sd sinh(u) / 2.
 
     Nodes are dense about the mean and reach 14 sd, so that it serves a normal response
@@ -234,12 +270,15 @@ def _real(mean: Any, sd: Any) -> tuple[Any, Any]:
     return values, jnp.log(jnp.asarray(np.cosh(u)))
 
 
-def _counts(mean: Any, sd: Any) -> tuple[Any, Any]:
+def _counts(mean: Any, sd: Any, low: Any, high: Any) -> tuple[Any, Any]:
     """Counts about the mean; where they are many, one stands for its neighbours."""
-    low = jnp.maximum(0.0, mean - _WIDEST * sd - 6)
-    high = mean + _WIDEST * sd + 12
+    least = 0.0 if low is None else low
+    first = jnp.maximum(least, mean - _WIDEST * sd - 6)
+    last = mean + _WIDEST * sd + 12
     places = jnp.asarray(np.linspace(0, 1, _COUNTS + 1) ** 1.5)
-    edges = jnp.floor(low + (high - low) * places)
+    edges = jnp.floor(first + (last - first) * places)
+    if high is not None:
+        edges = jnp.minimum(edges, jnp.floor(high) + 1)
     widths = jnp.diff(edges)
     middles = jnp.floor(edges[:-1] + jnp.maximum(widths - 1, 0) / 2)
     return middles, jnp.where(widths > 0, jnp.log(jnp.maximum(widths, 1)), -jnp.inf)

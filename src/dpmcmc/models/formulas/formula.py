@@ -134,6 +134,9 @@ def formula(
         assert regression.family.moments is not None
         return regression.family.moments(regression.given(theta, record))
 
+    def limits(theta: Any, record: Any) -> Any:
+        return 0.0, regression.given(theta, record).beside
+
     responses: dict[str, Any] = {response.name: None}
     if kind == "yes-no":
         responses = {response.name: (0.0, 1.0)}
@@ -143,8 +146,12 @@ def formula(
         own = Moments(moments, ended=response.beside)
         responses = {response.name: own, response.beside: None}
     elif regression.family.moments is not None:
-        is_count = kind in ("count", "trials")
-        responses = {response.name: Moments(moments, is_count=is_count)}
+        own = Moments(
+            moments,
+            is_count=kind in ("count", "trials"),
+            limits=limits if kind == "trials" else None,
+        )
+        responses = {response.name: own}
     return Model(
         regression.log_likelihood,
         regression.log_prior,

@@ -40,10 +40,10 @@ _FOR_HESSIAN = (0.02, 0.04, 0.08, 0.15, 0.3)
 _STEP = 2.5
 """The Hessian's part is chosen as for a step of so many posterior sd."""
 
-_TIGHT, _STOPPED, _WIDEST = 2.0, 3.5, 4.0
-"""Tight bounds, in typical lengths, and those before which durations are censored, by
-which more is lost. There are none beside bounds that are so many times wider, where
-most is beyond the tight one."""
+_TIGHT, _STOPPED, _WIDEST = (2.0, 4.0), 3.5, 4.0
+"""Tight bounds, in typical lengths, are between these; that before which durations are
+censored, by which more is lost. There are none beside bounds that are so many times
+wider, where most is beyond the tight one."""
 
 _LEAST_BOUND = 1.2
 _AS_WIDE = 0.8
@@ -167,7 +167,7 @@ def ask_last(
         cautious = _cautious(tail, wide)
         if cautious < _CLEARLY * one * wide:
             break
-    near_bound = _TIGHT if stops is None else _STOPPED
+    near_bound = _tight(tail, one) if stops is None else _STOPPED
     is_tight = is_stated and _WORTH * near_bound < wide < _WIDEST * near_bound
     room = wide - near_bound if is_tight else wide
     for_excess = rest * (_FOR_EXCESS * room / wide if is_tight else 1.0)
@@ -224,6 +224,17 @@ def ask_last(
         power=np.nan if slow is None else slow.power,
         extremes=found,
     )
+
+
+def _tight(tail: Tail, noise: float) -> float:
+    """The bound of gradients that are clipped without bias.
+
+    If the model is right, what is cut off has expectation zero, and scatters: that is
+    compared with the noise, which is given for a bound of 1.
+    """
+    bounds = np.arange(_TIGHT[0], _TIGHT[1] + 0.1, 0.25)
+    errors = [(noise * bound) ** 2 + tail.scatter(bound) for bound in bounds]
+    return float(bounds[int(np.argmin(errors))])
 
 
 def _cautious(tail: Tail, bound: float) -> float:

@@ -115,6 +115,10 @@ class Tail:
         beyond = self._draws @ np.maximum(_MIDDLES - bound, 0)
         return float(np.quantile(beyond, quantile))
 
+    def scatter(self, bound: float) -> float:
+        """The sum over records of the squares of what a bound cuts off."""
+        return float(np.median(self._draws @ np.maximum(_MIDDLES - bound, 0) ** 2))
+
     def beyond(self, bound: float) -> float:
         """How many records are longer than a bound."""
         return float(np.median(self._draws @ (bound < _MIDDLES)))
