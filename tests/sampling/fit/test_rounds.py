@@ -110,11 +110,13 @@ def test_what_was_cut_is_in_the_intervals() -> None:
     assert np.all(cut.widening > plain.widening)
 
 
-@pytest.mark.parametrize(("power", "is_continued"), [(1.5, True), (2.2, False)])
-def test_only_a_tail_without_a_variance_is_continued(
+@pytest.mark.parametrize(
+    ("power", "is_continued"), [(1.5, True), (2.2, True), (2.8, False)]
+)
+def test_only_a_tail_that_rests_on_few_records_is_continued(
     monkeypatch: pytest.MonkeyPatch, power: float, is_continued: bool
 ) -> None:
-    """Both are kept for the verdict."""
+    """All are kept for the verdict."""
     derivatives = logistic()
     plain = Oracle(derivatives).drive(fit(4, 1e6))
     assert np.isnan(plain.power)

@@ -60,8 +60,9 @@ _CHOSEN, _CAUTIOUS = 0.65, 0.85
 """Bounds are chosen by the first quantile of what they may cut; intervals hold what the
 second says was cut."""
 
-_NO_VARIANCE = 2.0
-"""Tails that fall as a lower power are continued: lengths have no variance there."""
+_CONTINUED = 2.6
+"""Tails that fall as a lower power are continued: lengths have no variance, or one that
+rests on records too few to be seen."""
 
 _UNSEEN = 0.5
 """And so many sd of a count, of records that are as far beyond the bound as it is."""
@@ -241,7 +242,7 @@ def _cautious(tail: Tail, bound: float) -> float:
     """What a bound may have cut off lengths, by a cautious estimate."""
     seen = float(np.hypot(tail.cut(bound, _CAUTIOUS), _UNSEEN * tail.sd * bound))
     slow = tail.slow()
-    if slow is not None and slow.power < _NO_VARIANCE:
+    if slow is not None and slow.power < _CONTINUED:
         return max(seen, slow.cut(bound))
     return seen
 

@@ -45,10 +45,10 @@ _GROUP, _VISIBLE, _TAIL_FROM = 4, 4.0, 1.5
 """Bins that are added up to see a tail fall, how many sd a group must be from none, and
 the shortest length at which it is looked for."""
 
-_SLOW, _LEAST_POWER = 2.5, 1.2
-"""Lengths beyond which counts fall as a power below 2 have no variance: it rests on
-records too few to be seen, and where a tail is last seen it often falls faster than
-farther out. Powers below the second are taken for it."""
+_SLOW, _LEAST_POWER = 3.0, 1.2
+"""Lengths whose counts fall as a power below 2 have no variance: it rests on records
+too few to be seen. Where a tail is last seen it often falls faster than farther out, so
+that lower powers than the first are slow; those below the second are taken for it."""
 
 
 class Counts(NamedTuple):
