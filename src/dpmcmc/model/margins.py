@@ -141,8 +141,8 @@ def combine(
     )
     root = np.linalg.cholesky(np.diag(variances) + sums @ sums.T)
     known = solve_triangular(root, sums, lower=True)
-    off = np.concatenate(released) - sums @ table
-    return table + known.T @ solve_triangular(root, off, lower=True), known
+    difference = np.concatenate(released) - sums @ table
+    return table + known.T @ solve_triangular(root, difference, lower=True), known
 
 
 def choose_margins(
@@ -189,7 +189,7 @@ def choose_margins(
     if np.prod(sizes[:-1]) <= _ROWS:
         named = {"all covariates": tuple(range(last)), **named}
     tables = [tuple(range(last + 1)), *named.values()]
-    told = np.array(
+    precisions = np.array(
         [
             [_cells(sizes, table) * (effect <= set(table)) for table in tables]
             for effect in _effects(last)
@@ -205,7 +205,7 @@ def choose_margins(
             said,
         )
         for (said, one), fraction in zip(
-            named.items(), _fractions(needed, told), strict=True
+            named.items(), _fractions(needed, precisions), strict=True
         )
         if fraction
     )
@@ -300,7 +300,7 @@ def _by_effect(table: np.ndarray) -> np.ndarray:
     return np.array([np.sum(part**2) for part in parts])
 
 
-def _fractions(needed: np.ndarray, told: np.ndarray) -> np.ndarray:
+def _fractions(needed: np.ndarray, precisions: np.ndarray) -> np.ndarray:
     """The best fractions of the margins; zeros if the table alone does about as well.
 
     By the multiplicative algorithm for A-optimal designs (Silvey, Titterington and
@@ -310,16 +310,18 @@ def _fractions(needed: np.ndarray, told: np.ndarray) -> np.ndarray:
     ----------
     needed
         What is needed of each part.
-    told
+    precisions
         With what precision the table, and each margin, tells of each part if it has the
         whole budget.
     """
-    fractions = np.full(told.shape[1], 1 / told.shape[1])
+    fractions = np.full(precisions.shape[1], 1 / precisions.shape[1])
     for _ in range(_ITERATIONS):
-        fractions = fractions * np.sqrt((needed / (told @ fractions) ** 2) @ told)
+        fractions = fractions * np.sqrt(
+            (needed / (precisions @ fractions) ** 2) @ precisions
+        )
         fractions /= fractions.sum()
     margins = np.where(fractions[1:] < _LEAST, 0, fractions[1:])
     margins *= min(1, (1 - _TABLE) / max(margins.sum(), 1 - _TABLE))
     chosen = np.array([1 - margins.sum(), *margins])
-    is_worth_it = np.sum(needed / (told @ chosen)) < _GAIN
+    is_worth_it = np.sum(needed / (precisions @ chosen)) < _GAIN
     return margins if is_worth_it else np.zeros_like(margins)

@@ -52,8 +52,8 @@ class NoisyTotal(NamedTuple):
 
     def noise_of(self, weights: jax.Array) -> jax.Array:
         """Return the covariance of the noise in ``weights.T @ total``."""
-        told = self.known @ weights
-        return self.deviation**2 * (weights.T @ weights - told.T @ told)
+        explained = self.known @ weights
+        return self.deviation**2 * (weights.T @ weights - explained.T @ explained)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,8 +174,8 @@ class Statistics:
         near = total
         if self.nearest is not None:
             near = np.asarray(self.nearest(total, records, deviation), np.float64)
-        counts, possible, told = map(jnp.asarray, (total, near, known))
-        return NoisyTotal(counts, possible, deviation, records, told)
+        counts, possible, matrix = map(jnp.asarray, (total, near, known))
+        return NoisyTotal(counts, possible, deviation, records, matrix)
 
 
 def check_statistics(statistics: Statistics, theta: Any, record: Any) -> int:

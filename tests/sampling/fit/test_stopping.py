@@ -56,8 +56,8 @@ def parts(table: dict[str, np.ndarray], tight: float) -> np.ndarray:
 
 
 def test_tight_gradients_have_expectation_zero() -> None:
-    """Within 5 of their sd, which one run in a million is not; clipping alone is off
-    by many times that."""
+    """Within 5 of their sd, which one run in a million is not; clipping alone is
+    biased by many times that."""
     count = 100_000
     table = records(count)
     near = parts(table, BOUND)
