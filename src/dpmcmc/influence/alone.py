@@ -44,28 +44,67 @@ class ReadsNothing:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True, eq=False)
 class QuadraticAlone(ReadsNothing):
-    """The likelihood of a noisy quadratic: gradient · v − ½ vᵀ precision v.
+    """The likelihood of v, given a gradient and a curvature with noise.
+
+    If the likelihood has precision K, its gradient at v = 0 is Kv + N(0, K) by the
+    model. The released one has noise of covariance S more, and K was released with
+    noise E: since Kv is wrong by Ev, of covariance ½ (v · Rv R + Rv vᵀR) with R as in
+    `dpmcmc.sampling.fit.curvature.Curvature`, v has likelihood
+
+        N(gradient; Kv, K + S + ½ (v · Rv R + Rv vᵀR)).
+
+    Where K cannot be told from zero, this hardly falls as v grows, and the prior says
+    how far it may go.
 
     Attributes
     ----------
     centre, inverse
         What makes v of θ: inverse · (θ − centre).
     gradient, precision
-        Aware of the noise, by `dpmcmc.sampling.fit.fitted.Fitted.aware`.
+        As they were released: g and K.
+    noise, curvature_noise
+        S and R.
     """
 
     centre: np.ndarray
     inverse: np.ndarray
     gradient: np.ndarray
     precision: np.ndarray
+    noise: np.ndarray
+    curvature_noise: np.ndarray
 
     def public(self, model: Model, current: Any, proposed: Any) -> jax.Array:
         """What the quadratic says of a move."""
         del model
         old, new = self._coordinates(current), self._coordinates(proposed)
-        precision = jnp.asarray(self.precision, new.dtype)
-        slope = jnp.asarray(self.gradient, new.dtype) - precision @ (new + old) / 2
-        return jnp.dot(slope, new - old)
+        return self.log_likelihood(new) - self.log_likelihood(old)
+
+    def log_likelihood(self, v: jax.Array) -> jax.Array:
+        """Of v, up to a constant."""
+        gradient, precision, noise, own = (
+            jnp.asarray(part, v.dtype)
+            for part in (
+                self.gradient,
+                self.precision,
+                self.noise,
+                self.curvature_noise,
+            )
+        )
+        along = own @ v
+        of_curvature = (jnp.dot(v, along) * own + jnp.outer(along, along)) / 2
+        covariance = precision + noise + of_curvature
+        root = jnp.linalg.cholesky(covariance)
+        rest = gradient - precision @ v
+        scaled = jax.scipy.linalg.solve_triangular(root, rest, lower=True)
+        return -jnp.dot(scaled, scaled) / 2 - jnp.sum(jnp.log(jnp.diagonal(root)))
+
+    def normal_at(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Gradient at 0 and precision of the normal with the noise as it is at v."""
+        along = self.curvature_noise @ v
+        of_curvature = v @ along * self.curvature_noise + np.outer(along, along)
+        covariance = self.precision + self.noise + of_curvature / 2
+        weight = np.linalg.solve(covariance, self.precision).T
+        return weight @ self.gradient, weight @ self.precision
 
     def _coordinates(self, theta: Any) -> jax.Array:
         flat = ravel_pytree(theta)[0]

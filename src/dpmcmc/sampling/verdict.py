@@ -59,13 +59,6 @@ def verdict_on(
 
 def _problem(fitted: Fitted, mixing: Mixing) -> str | None:
     """Why a result cannot be used; None if it can."""
-    if fitted.is_flat:
-        return (
-            "in some direction, what the records say cannot be told from nothing (two "
-            "columns that say the same, a level that no record has, or a curved "
-            "ridge); the posterior may be far wider there. Leave such a parameter out, "
-            "or give a larger budget."
-        )
     if fitted.is_far:
         return (
             "the last release contradicts the rounds before it; the fit may be far "
@@ -84,6 +77,12 @@ def _problem(fitted: Fitted, mixing: Mixing) -> str | None:
 
 def _why_wide(fitted: Fitted, cut: float | None, width: str) -> str | None:
     """Why intervals are wide; None if they are not."""
+    if fitted.is_flat:
+        return (
+            "in some direction, what the records say cannot be told from nothing (two "
+            "columns that say the same, or a level that few records have); there the "
+            f"prior decides, and {width}, or more."
+        )
     if not fitted.arrived:
         return (
             "the budget of the rounds was spent before one was as precise as it "

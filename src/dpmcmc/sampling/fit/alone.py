@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpmcmc.influence.alone import QuadraticAlone
 from dpmcmc.sampling.chain import PUBLIC, READS_NOTHING, ChainSetup, repeated
 from dpmcmc.sampling.fit.basis import basis_of
 from dpmcmc.sampling.fit.fitted import Fitted
@@ -19,20 +18,26 @@ __all__ = ["quadratic_alone"]
 _STEPS = 2500
 """Steps that read no record cost nothing."""
 
+_CLIMBS = 5
+"""How often the noise of the curvature is looked at where the last climb ended."""
+
 
 def quadratic_alone(
     problem: Problem, fitted: Fitted, tempering: float, chains: int
 ) -> ChainSetup:
     """A chain on the prior and the likelihood of the noisy quadratic."""
-    gradient, precision = fitted.aware(tempering)
+    influence = fitted.alone(tempering)
     frame = np.concatenate([fitted.factor, basis_of(problem).rest], axis=1)
-    v, total = LogPrior(problem).climb(fitted.point, frame, gradient, precision)
+    prior = LogPrior(problem)
+    v = np.zeros(frame.shape[1])
+    for _ in range(_CLIMBS):
+        gradient, precision = influence.normal_at(v[: fitted.factor.shape[1]])
+        v, total = prior.climb(fitted.point, frame, gradient, precision)
     covariance = frame @ np.linalg.inv(total) @ frame.T
     top = problem.unravel(fitted.point + frame @ v, np.float64)
     public = replace(
         problem, records=PUBLIC, dtype="float64", devices=(problem.own_device,)
     )
-    influence = QuadraticAlone(fitted.point, fitted.inverse, gradient, precision)
     return ChainSetup(
         public,
         repeated(top, chains),

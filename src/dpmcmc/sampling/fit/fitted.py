@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from dpmcmc.influence.alone import QuadraticAlone
 from dpmcmc.influence.derivatives import Frame
 from dpmcmc.influence.residual import Residual
+from dpmcmc.sampling.fit.curvature import Curvature
 from dpmcmc.sampling.fit.known import Known
 from dpmcmc.sampling.fit.last import Quadratic
 from dpmcmc.sampling.fit.questions import Unravel
@@ -54,7 +56,10 @@ class Fitted:
         Of the posterior that the quadratic and the prior make, by coordinates of θ.
     noise
         The covariance of what noise and clipping may have added to the gradient of the
-        tempered log-likelihood, in v.
+        tempered log-likelihood, in v; without what noise of the curvature adds to it
+        away from the point.
+    curvature_noise
+        That noise: R of `Curvature`, of the sum over tempered records.
     shift
         The covariance of how far that may have moved the mode.
     rounds
@@ -90,6 +95,7 @@ class Fitted:
     mode: np.ndarray
     covariance: np.ndarray
     noise: np.ndarray
+    curvature_noise: np.ndarray
     shift: np.ndarray
     rounds: int
     arrived: bool
@@ -130,18 +136,18 @@ class Fitted:
         """
         is_small = self.missed < _NEGLIGIBLE and self.misfit <= MOST_MISFIT
         is_hidden = self.missed < self.uncertain
-        return (is_small or is_hidden) and self.arrived and not self.is_flat
+        return is_small or is_hidden
 
-    def aware(self, tempering: float) -> tuple[np.ndarray, np.ndarray]:
-        """Gradient and precision of the likelihood of v, given the noisy gradient.
-
-        If the likelihood has precision K, its gradient at 0 is Kv + N(0, K) by the
-        model, and the released one has covariance S more. So v has likelihood
-        N(gradient; Kv, K + S), whose precision is K (K + S)⁻¹ K.
-        """
-        precision = -tempering * self.hessian
-        weight = np.linalg.solve(precision + self.noise, precision).T
-        return weight @ (tempering * self.gradient), weight @ precision
+    def alone(self, tempering: float) -> QuadraticAlone:
+        """The likelihood of the noisy quadratic by itself."""
+        return QuadraticAlone(
+            self.point,
+            self.inverse,
+            tempering * self.gradient,
+            -tempering * self.hessian,
+            self.noise,
+            self.curvature_noise,
+        )
 
     def differences(self, moves: np.ndarray) -> float:
         """The sd that noise gives to differences of log densities, rms over moves."""
@@ -181,14 +187,21 @@ def fitted_to(arrival: Arrival, found: Quadratic) -> Fitted:
     known = last.combined(arrival.known)
     gradient = known.mean - place.prior[0]
     v, precision = setting.prior.climb(
-        place.point, frame, count * gradient, count * found.curvature
+        place.point, frame, count * gradient, count * found.curvature.mean
     )
-    total = found.curvature + place.prior[1]
-    step = np.linalg.solve(total, known.mean)
-    at_mode = known.after(step, total, found.curvature_noise)
-    noise = np.zeros_like(precision)
-    noise[:size, :size] = count**2 * (at_mode.covariance + np.diag(found.wide_cut))
+    own = found.curvature
+    total = Curvature(own.mean + place.prior[1], own.noise)
+    step = np.linalg.solve(total.mean, known.mean)
+    at_mode = known.after(step, total)
+    errors = count**2 * (at_mode.covariance + np.diag(found.wide_cut))
     covariance = np.linalg.inv(precision)
+    # By the model the gradient scatters by K, and noise adds to that: precision that
+    # the records gave is lost, that of the prior is not.
+    known_to = count * own.mean
+    lost = known_to - known_to @ np.linalg.solve(known_to + errors, known_to)
+    aware = precision.copy()
+    aware[:size, :size] -= lost
+    shift = np.linalg.inv(aware) - covariance
     return Fitted(
         point=place.point,
         factor=place.factor,
@@ -198,11 +211,12 @@ def fitted_to(arrival: Arrival, found: Quadratic) -> Fitted:
         relative_bound=found.gradient_bound / place.typical,
         hessian_bound=found.hessian_bound,
         gradient=setting.records * gradient,
-        hessian=-setting.records * found.curvature,
+        hessian=-setting.records * own.mean,
         mode=place.point + frame @ v,
         covariance=frame @ covariance @ frame.T,
-        noise=noise[:size, :size],
-        shift=frame @ covariance @ noise @ covariance @ frame.T,
+        noise=errors - count**2 * own.times(step),
+        curvature_noise=count * own.noise,
+        shift=frame @ shift @ frame.T,
         rounds=arrival.rounds,
         arrived=arrival.arrived,
         is_far=arrival.arrived and _is_far(arrival, found, last),

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpmcmc.sampling.fit.curvature import Curvature
+
 __all__ = ["Known"]
 
 _THIRD_ORDER = 1.0
@@ -29,15 +31,12 @@ class Known:
         """The root of the sum of all variances."""
         return float(np.sqrt(np.trace(self.covariance)))
 
-    def after(
-        self, step: np.ndarray, curvature: np.ndarray, curvature_noise: float
-    ) -> "Known":
+    def after(self, step: np.ndarray, curvature: Curvature) -> "Known":
         """What is known after a step, by a curvature whose entries have noise."""
         size = len(step)
-        of_curvature = step @ step * np.eye(size) + np.outer(step, step)
-        third = (_THIRD_ORDER * step @ curvature @ step) ** 2 / size
-        added = curvature_noise**2 / 2 * of_curvature + third * np.eye(size)
-        return Known(self.mean - curvature @ step, self.covariance + added)
+        third = (_THIRD_ORDER * step @ curvature.mean @ step) ** 2 / size
+        added = curvature.times(step) + third * np.eye(size)
+        return Known(self.mean - curvature.mean @ step, self.covariance + added)
 
     def turned(self, turn: np.ndarray) -> "Known":
         """In other coordinates, of which ``turn`` makes these."""

@@ -14,8 +14,8 @@ import numpy as np
 
 from dpmcmc.model.responses import Responses, nodes_of, stops_of
 from dpmcmc.sampling.fit.asking import Ask, Asking
+from dpmcmc.sampling.fit.curvature import Curvature
 from dpmcmc.sampling.fit.excess import Excess, shrunken
-from dpmcmc.sampling.fit.geometry import denoised
 from dpmcmc.sampling.fit.questions import (
     EXTREME,
     LastAnswer,
@@ -45,6 +45,9 @@ _TIGHT, _STOPPED, _WIDEST = (2.0, 4.0), 3.5, 4.0
 censored, by which more is lost. There are none beside bounds that are so many times
 wider, where most is beyond the tight one."""
 
+_USUALLY_LOST = 0.1, 0.15
+"""The information that tight clipping usually loses, and its sd over models."""
+
 _LEAST_BOUND = 1.2
 _AS_WIDE = 0.8
 """The least bound, and how it compares to that of the rounds."""
@@ -53,8 +56,9 @@ _WORTH = 1.25
 _FOR_EXCESS = 0.7
 """Of the excess, whose size is shrunk: less than its noise alone would ask for."""
 
-_CLEAR = 3.0
-"""Curvature must be so many sd from none."""
+_BELIEVED, _CLEAR = 1.0, 3.0
+"""Curvature is taken to be at least so many of its sd; and must be so many from none
+not to be flat."""
 
 _CHOSEN, _CAUTIOUS = 0.65, 0.85
 """Bounds are chosen by the first quantile of what they may cut; intervals hold what the
@@ -91,8 +95,6 @@ class Quadratic:
         Of the noise of the gradient.
     cut, wide_cut
         Squares of what a bound may have cut off it: a middle estimate, and a cautious.
-    curvature_noise
-        The sd of entries of the curvature.
     gradient_bound, hessian_bound
         Where gradients were clipped, as lengths of g / metric; and Hessians.
     is_flat
@@ -107,11 +109,10 @@ class Quadratic:
     """
 
     gradient: np.ndarray
-    curvature: np.ndarray
+    curvature: Curvature
     variance: np.ndarray
     cut: np.ndarray
     wide_cut: np.ndarray
-    curvature_noise: float
     gradient_bound: float
     hessian_bound: float
     is_flat: bool
@@ -159,7 +160,7 @@ def ask_last(
         # substitution moves a sum by 2, a histogram by √2.
         noise = sd * np.sqrt(2 * _LENGTHS / kept)
         for_hessian, most = _hessian_part(
-            hessian_tail, noise, arrival.curvature_noise, size, records
+            hessian_tail, noise, arrival.curvature.sd, size, records
         )
         rest = 1 - for_hessian - expected
         one = noise / np.sqrt(rest) * place.noise_per_cut
@@ -185,10 +186,10 @@ def ask_last(
     )
     hessian_units = most * size / parts[2] / records
     clipped = hessian_tail.cut(most) * size / records / np.sqrt(2 * size)
-    curvature, curvature_noise, is_flat = _curvature(
+    curvature, is_flat = _curvature(
         -hessian_of_entries(entries, size) * hessian_units,
         float(np.hypot(noise * hessian_units, clipped)),
-        arrival.curvature_noise,
+        arrival,
     )
     units = metric * room * typical / parts[1] / records
     gradient, variance = far * units, (noise * units) ** 2
@@ -200,11 +201,11 @@ def ask_last(
     if nodes is not None:
         found = found._replace(expected=float(np.clip(beyond, 0, 1)))
     if is_tight:
-        lost = float(np.clip(1 - inside / max(squares, 1e-9), 0, 1))
+        lost = _lost(inside, squares, noise / parts[3] * np.sqrt(3) / records)
         tight_units = metric * near_bound * typical / parts[0] / records
         gradient, variance = shrunken(
             Excess(near * tight_units, gradient, variance, lost),
-            curvature,
+            curvature.mean,
             place.prior,
             metric,
         )
@@ -217,7 +218,6 @@ def ask_last(
         variance=variance,
         cut=place.cut_variance(tail.cut(wide)),
         wide_cut=place.cut_variance(cautious),
-        curvature_noise=curvature_noise,
         gradient_bound=wide * typical,
         hessian_bound=most * size,
         is_flat=is_flat,
@@ -236,6 +236,18 @@ def _tight(tail: Tail, noise: float) -> float:
     bounds = np.arange(_TIGHT[0], _TIGHT[1] + 0.1, 0.25)
     errors = [(noise * bound) ** 2 + tail.scatter(bound) for bound in bounds]
     return float(bounds[int(np.argmin(errors))])
+
+
+def _lost(inside: float, squares: float, sd: float) -> float:
+    """The fraction of the information that tight clipping loses, of two noisy means.
+
+    It multiplies the step, so that its noise would too: it is drawn to what is usual.
+    """
+    ratio = inside / max(squares, sd)
+    variance = (sd / max(squares, sd)) ** 2 * (1 + ratio**2)
+    usual, spread = _USUALLY_LOST
+    weight = 1 / (1 + variance / spread**2)
+    return float(np.clip(usual + weight * (1 - ratio - usual), 0, 1))
 
 
 def _cautious(tail: Tail, bound: float) -> float:
@@ -267,18 +279,14 @@ def _hessian_part(
 
 
 def _curvature(
-    found: np.ndarray, noise: float, known: float
-) -> tuple[np.ndarray, float, bool]:
-    """The curvature with what the rounds knew, made positive; its noise; if flat.
-
-    Whether a direction is flat is judged by this release alone: rounds may have taken
-    noise for curvature, and scaled it up to 1.
-    """
-    size = len(found)
-    is_flat = np.linalg.eigvalsh(denoised(found, noise))[0] < _CLEAR * noise
-    weight = 1 / (1 + (noise / known) ** 2)
-    noise = noise * np.sqrt(weight)
-    mixed = denoised(weight * found + (1 - weight) * np.eye(size), noise)
-    values, vectors = np.linalg.eigh(mixed)
-    curvature = (vectors * np.maximum(values, noise)) @ vectors.T
-    return curvature, float(noise), bool(is_flat)
+    found: np.ndarray, noise: float, arrival: Arrival
+) -> tuple[Curvature, bool]:
+    """The curvature of the records with what the rounds knew, and if it is flat."""
+    prior = arrival.place.prior[1]
+    total = arrival.curvature.combined(found + prior, noise, 0.0)
+    total, _ = total.positive(_BELIEVED)
+    values, axes = np.linalg.eigh(total.mean)
+    own = np.einsum("ij,ik,kj->j", axes, total.noise, axes)
+    is_flat = bool(np.any(values < _CLEAR * own))
+    curvature, _ = Curvature(total.mean - prior, total.noise).positive(0.0)
+    return curvature, is_flat

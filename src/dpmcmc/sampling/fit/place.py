@@ -13,6 +13,7 @@ import numpy as np
 
 from dpmcmc.influence.derivatives import Frame
 from dpmcmc.sampling.fit.basis import Basis
+from dpmcmc.sampling.fit.dispersion import Dispersions
 from dpmcmc.sampling.fit.geometry import whitening
 from dpmcmc.sampling.fit.prior import LogPrior
 from dpmcmc.sampling.fit.questions import Public
@@ -26,12 +27,13 @@ taken for noise."""
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """What does not change from place to place: directions, prior, and N."""
+    """What does not change from place to place: directions, prior, N, and scales."""
 
     basis: Basis
     prior: LogPrior
     records: int
     tempering: float
+    dispersions: Dispersions
 
     @property
     def size(self) -> int:
@@ -127,10 +129,14 @@ class Place:
         turn = whitening(curvature)
         return Place(
             self.setting,
-            self.point + self.factor @ move,
+            self.reached(move),
             self.whitening @ turn,
             np.maximum((turn**2).T @ squares, _LEAST_SQUARES),
         )
+
+    def reached(self, move: np.ndarray) -> np.ndarray:
+        """The point at a move in v."""
+        return self.setting.dispersions.moved(self.point, self.factor @ move)
 
     def at(self, point: np.ndarray) -> "Place":
         """The same coordinates about another point."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dpmcmc.sampling.fit.asking import Asking
-from dpmcmc.sampling.fit.geometry import denoised, floored
+from dpmcmc.sampling.fit.curvature import Curvature
 from dpmcmc.sampling.fit.known import Known
 from dpmcmc.sampling.fit.look import CLOSE, Least, Look, ask_round
 from dpmcmc.sampling.fit.place import Place
@@ -49,6 +49,10 @@ _LAST_NOISE, _LAST_CURVATURE, _ROUGH = 0.26, 0.4, 0.5
 """Noise of the last release beside that of a close round; and what may be added to it
 before another round is worth its cost."""
 
+_NEAR = 0.5
+"""After a shorter step, curvature is taken to be at least its sd, and coordinates are
+stretched until it stands out of its noise; after a longer one, more than that."""
+
 _STEADY = 0.3
 """A step has arrived if it is at most √(0.3/√N): its square, times √N, is what a
 quadratic about another point would be wrong by."""
@@ -63,8 +67,9 @@ class Arrival(NamedTuple):
         The place that the last step led to.
     lengths, hessians
         The last histograms of lengths, a step before: of gradients, and of Hessians.
-    curvature_noise
-        The sd of the entries of the curvature there, which is about the identity.
+    curvature
+        What the rounds know of the curvature of records and prior there, which
+        coordinates have made about the identity.
     known
         What the rounds know of the gradient there.
     cut
@@ -82,7 +87,7 @@ class Arrival(NamedTuple):
     place: Place
     lengths: Counts
     hessians: Counts
-    curvature_noise: float
+    curvature: Curvature
     known: Known
     cut: np.ndarray
     rounds: int
@@ -98,32 +103,30 @@ class _Step:
     place: Place
     look: Look
     known: Known
-    curvature: np.ndarray
-    curvature_noise: float
+    curvature: Curvature
     whole: np.ndarray
     fraction: float = 1.0
 
     @property
     def length(self) -> float:
         """Of the whole step, in standard units."""
-        return float(np.sqrt(self.whole @ self.curvature @ self.whole))
+        return float(np.sqrt(self.whole @ self.curvature.mean @ self.whole))
 
     @property
     def precision(self) -> float:
         """How long a step would be that is made of noise alone."""
-        covariance = self.known.covariance + np.diag(self.look.cut)
-        return float(np.sqrt(np.trace(np.linalg.solve(self.curvature, covariance))))
+        solved = np.linalg.solve(self.curvature.mean, self.known.covariance)
+        return float(np.sqrt(np.trace(solved)))
 
     def point(self) -> np.ndarray:
         """Where it leads."""
-        return self.place.point + self.place.factor @ (self.fraction * self.whole)
+        return self.place.reached(self.fraction * self.whole)
 
     def foreseen(self, place: Place) -> Known:
         """The gradient to be expected where it led, in the coordinates there."""
         turn = np.linalg.solve(self.place.whitening, place.whitening)
         taken = self.fraction * self.whole
-        after = self.known.after(taken, self.curvature, self.curvature_noise)
-        return after.turned(turn)
+        return self.known.after(taken, self.curvature).turned(turn)
 
 
 def newton_rounds(place: Place, budget: float, unravel: Unravel) -> Asking[Arrival]:
@@ -140,14 +143,16 @@ def newton_rounds(place: Place, budget: float, unravel: Unravel) -> Asking[Arriv
     """
     size, records = place.setting.size, place.setting.records
     needed = max(_PRECISION_AT_FIRST * size, _COUNTS_AT_FIRST) / (budget * records)
-    search = _Search(place, float(np.clip(needed**2, _LEAST, _MOST)))
+    search = _Search(
+        place, float(np.clip(needed**2, _LEAST, _MOST)), Curvature.whitened(size)
+    )
     while search.can_go_on:
         look = yield from ask_round(
             search.place, search.fraction, search.least, unravel
         )
         search.spent += search.fraction
         search.rounds += 1
-        total = search.learn(look) + search.place.prior[1]
+        total = search.learn(look)
         trusted = _trusted(search.last, search.place, look, search.radius)
         if trusted is None:
             search.go_back()
@@ -171,8 +176,8 @@ class _Search:
         The longest step that is believed.
     least
         Bounds are at least these.
-    known
-        The sd of entries of the curvature, which coordinates have made the identity.
+    curvature
+        What is known of the curvature, in the coordinates of the place.
     moved
         How long the last step was.
     is_flat
@@ -183,9 +188,9 @@ class _Search:
 
     place: Place
     fraction: float
+    curvature: Curvature
     radius: float = 1.0
     least: Least = _AT_FIRST
-    known: float = np.inf
     moved: float = np.inf
     is_flat: bool = True
     is_close: bool = False
@@ -200,13 +205,12 @@ class _Search:
         return is_paid and self.rounds < _MOST_ROUNDS
 
     @property
-    def known_here(self) -> float:
-        """The sd of the curvature's entries, after the last step."""
-        size = self.place.setting.size
-        return float(np.hypot(self.known, min(self.moved, 1.0) / np.sqrt(size)))
+    def usual_change(self) -> float:
+        """What a step as long as the last one usually changes of the curvature."""
+        return min(self.moved, 1.0) / float(np.sqrt(self.place.setting.size))
 
-    def learn(self, look: Look) -> np.ndarray:
-        """The curvature, with what earlier rounds knew of it."""
+    def learn(self, look: Look) -> Curvature:
+        """The curvature of records and prior, with what earlier rounds knew of it."""
         size = len(look.gradient)
         is_precise = look.curvature_noise * np.sqrt(size) < 0.3
         is_gone = np.linalg.eigvalsh(look.curvature)[0] < 0.5
@@ -214,8 +218,13 @@ class _Search:
             # Curvature has gone where nothing moved: it was clipped away.
             wider = min(3 * self.least.hessian, _WIDEST_HESSIAN)
             self.least = self.least._replace(hessian=wider)
-        curvature, self.known, self.is_flat = _combined(look, self.known_here)
-        return curvature
+        found = self.curvature.combined(
+            look.curvature, look.curvature_noise, self.usual_change
+        )
+        total = Curvature(found.mean + self.place.prior[1], found.noise)
+        far = np.sqrt(size) if self.moved > _NEAR else 1.0
+        total, self.is_flat = total.positive(far)
+        return total
 
     def go_back(self) -> None:
         """Take a quarter of the last step instead: the gradient has grown."""
@@ -226,19 +235,18 @@ class _Search:
         self.last = replace(self.last, fraction=min(1.0, self.radius / length))
         self.place = self.place.at(self.last.point())
 
-    def take(self, look: Look, curvature: np.ndarray) -> None:
+    def take(self, look: Look, curvature: Curvature) -> None:
         """Take a Newton step, no longer than the radius."""
-        known = Known(look.gradient, np.diag(look.noise**2))
+        known = Known(look.gradient, np.diag(look.noise**2 + look.cut))
         if self.last is not None:
             known = known.combined(self.last.foreseen(self.place))
-        whole = np.linalg.solve(curvature, known.mean)
-        step = _Step(self.place, look, known, curvature, self.known, whole)
+        whole = _step(known, curvature.mean, self.place)
+        step = _Step(self.place, look, known, curvature, whole)
         part = min(1.0, self.radius / max(step.length, np.finfo(float).tiny))
         self.last = replace(step, fraction=part)
         self.moved = part * step.length
-        self.place = self.place.moved(part * step.whole, curvature, look.squares)
-        turn = np.linalg.norm(self._turn(), 2)
-        self.known = min(self.known * float(turn) ** 2, 1.0)
+        self.place = self.place.moved(part * step.whole, curvature.mean, look.squares)
+        self.curvature = curvature.turned(self._turn())
 
     def has_arrived(self) -> bool:
         """Whether the last step ends the search; if not, set the next fraction."""
@@ -280,7 +288,7 @@ class _Search:
             place=self.place,
             lengths=self.last.look.lengths,
             hessians=self.last.look.hessians,
-            curvature_noise=self.known_here,
+            curvature=self.curvature.changed(self.usual_change),
             known=self.last.foreseen(self.place),
             cut=(turn.T * self.last.look.wide_cut) @ turn,
             rounds=self.rounds,
@@ -308,24 +316,18 @@ class _Search:
         return np.linalg.solve(self.last.place.whitening, self.place.whitening)
 
 
-def _combined(look: Look, known: float) -> tuple[np.ndarray, float, bool]:
-    """Curvature with what earlier rounds knew of it, which coordinates have made 1.
+def _step(known: Known, curvature: np.ndarray, place: Place) -> np.ndarray:
+    """The mode of the prior and of the likelihood of a gradient with noise.
 
-    Returns
-    -------
-    tuple
-        The curvature, made positive; its noise; whether some direction is too flat
-        to be told from none.
+    The noise takes from what the records say and not from what the prior says: where
+    it is large, a step goes no farther than the prior lets it. All is per record.
     """
-    size = len(look.gradient)
-    weight = 1.0
-    if np.isfinite(known):
-        weight = 1 / (1 + (look.curvature_noise / known) ** 2)
-    mixed = weight * look.curvature + (1 - weight) * np.eye(size)
-    noise = look.curvature_noise * np.sqrt(weight)
-    least = min(noise * np.sqrt(size), 0.5)
-    curvature, values = floored(denoised(mixed, noise), least)
-    return curvature, float(noise), bool(np.any(values < least))
+    gradient, own = place.prior
+    records = curvature - own
+    noise = place.setting.records * place.setting.tempering * known.covariance
+    weight = np.linalg.solve(records + noise, records).T
+    slope = weight @ (known.mean - gradient) + gradient
+    return np.linalg.solve(weight @ records + own, slope)
 
 
 def _trusted(

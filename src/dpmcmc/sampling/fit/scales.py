@@ -12,6 +12,7 @@ import numpy as np
 
 from dpmcmc.influence.derivatives import Frame
 from dpmcmc.sampling.fit.asking import Ask, Asking
+from dpmcmc.sampling.fit.place import Setting
 from dpmcmc.sampling.fit.questions import CurvatureBins, LengthBins, Public, Unravel
 
 __all__ = ["Scales", "find_scales"]
@@ -51,10 +52,14 @@ class Scales(NamedTuple):
 
 
 def find_scales(
-    point: np.ndarray, factor: np.ndarray, records: int, unravel: Unravel
+    point: np.ndarray, setting: Setting, unravel: Unravel
 ) -> Asking[Scales]:
-    """Ask for the scale of each coordinate, then for the usual length of a gradient."""
-    size = factor.shape[1]
+    """Ask for the scale of each coordinate, then for the usual length of a gradient.
+
+    Where a coordinate scales the log-likelihood, its own curvature says by how much, and
+    the start is moved there.
+    """
+    factor, records, size = setting.basis.factor, setting.records, setting.size
     counts, noise = yield Ask(
         CurvatureBins(unravel),
         Frame(point, factor),
@@ -65,6 +70,7 @@ def find_scales(
     curvatures = np.array(found)
     seen = curvatures > 0
     curvatures[~seen] = np.median(curvatures[seen]) if seen.any() else 1.0
+    point, curvatures = _scaled(point, setting, curvatures, seen)
     whitening = np.diag(1 / np.sqrt(curvatures))
     aside = np.random.default_rng(0).choice([-_ASIDE, _ASIDE], size)
     point = point + factor @ whitening @ aside
@@ -76,6 +82,22 @@ def find_scales(
     )
     square = _visible_sums(lengths[0], noise)[1] / records
     return Scales(point, whitening, np.full(size, square / size if square > 0 else 1.0))
+
+
+def _scaled(
+    point: np.ndarray, setting: Setting, curvatures: np.ndarray, seen: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The start with its scales as the records have them, and curvatures there."""
+    dispersions, factor = setting.dispersions, setting.basis.factor
+    curvatures = curvatures.copy()
+    for place in np.flatnonzero(dispersions.rates):
+        own = np.flatnonzero(factor[place])
+        if len(own) != 1 or not seen[own[0]]:
+            continue
+        far = dispersions.from_curvature(place, curvatures[own[0]])
+        point = point + far * np.eye(len(point))[place]
+        curvatures *= np.exp(-dispersions.rates[place] * far)
+    return point, curvatures
 
 
 def _visible_sums(counts: np.ndarray, noise: float) -> tuple[float, float]:

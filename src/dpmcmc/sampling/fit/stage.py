@@ -16,6 +16,7 @@ from dpmcmc.private import release_counts, release_sum
 from dpmcmc.progress import steps_bar
 from dpmcmc.sampling.fit.asking import Answer, Ask, Asking
 from dpmcmc.sampling.fit.basis import basis_of
+from dpmcmc.sampling.fit.dispersion import find_dispersions
 from dpmcmc.sampling.fit.fitted import MOST_MISFIT, MOST_MISSED, Fitted, fitted_to
 from dpmcmc.sampling.fit.last import ask_last
 from dpmcmc.sampling.fit.misfit import (
@@ -177,12 +178,6 @@ class Fit:
             return "the fit was interrupted, and what it had asked was lost"
         is_missed = found.missed > max(MOST_MISSED, found.uncertain)
         is_cut = found.misfit > MOST_MISFIT and not found.is_alone
-        if is_cut and found.missed < found.uncertain:
-            return (
-                "noise outweighs what the records say: the budget of the fit was spent "
-                "before the posterior was found, or its curvature cannot be told from "
-                "none. Give a larger budget, more records, or fewer parameters"
-            )
         if is_cut or is_missed:
             return (
                 "about its mode, the log-likelihood is far from quadratic (a curved "
@@ -200,23 +195,19 @@ class Fit:
                 f"{usual:.0f} times as wide as without privacy. Give a larger "
                 "budget or more records"
             )
-        if not found.arrived and found.is_flat:
-            return (
-                f"after {found.rounds} rounds, the budget of the fit was spent before "
-                "the posterior was found. Give a larger budget, more records, or a "
-                "start that is closer"
-            )
         return None
 
     def _asking(self, problem: Problem) -> Asking[Fitted]:
         """The whole fit: scales, rounds, the last release, and a look at residuals."""
-        setting = Setting(
-            basis_of(problem), LogPrior(problem), problem.size, self.tempering
-        )
         start = problem.ravel(problem.initial)
-        scales = yield from find_scales(
-            start, setting.basis.factor, problem.size, self.unravel
+        setting = Setting(
+            basis_of(problem),
+            LogPrior(problem),
+            problem.size,
+            self.tempering,
+            find_dispersions(problem, start, self.unravel),
         )
+        scales = yield from find_scales(start, setting, self.unravel)
         first = Place(setting, *scales, is_first=True)
         arrival = yield from newton_rounds(first, self.mu, self.unravel)
         quadratic = yield from ask_last(
