@@ -1,13 +1,14 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""Coordinates that scale the log-likelihood, such as the logarithm of an sd.
+"""A coordinate that scales the log-likelihood, such as the logarithm of an sd.
 
 Along such a coordinate t the log-likelihood of every record is ℓ = −a t − q e^{−ct} + b,
 with a and c the same for all records: log σ of a normal distribution has a = 1 and
 c = 2, the log rate of an exponential one a = c = −1. Newton's method crawls there if q
 is large and leaps too far if q is small, but where the mean of q is highest is known:
-t = log(c q̄ / a) / c. Which coordinates are such is a property of the model: it is found
-from made-up records, and is public.
+t = log(c q̄ / a) / c; and how a move changes the curvature of all else is known, too.
+Which coordinate is such is a property of the model: it is found from made-up records,
+and is public. Where there are several, none is treated so.
 """
 
 from typing import Any, NamedTuple
@@ -22,7 +23,7 @@ from dpmcmc.sampling.fit.basis import made_up
 from dpmcmc.sampling.fit.questions import Unravel
 from dpmcmc.sampling.problem import Problem
 
-__all__ = ["Dispersions", "find_dispersions"]
+__all__ = ["Dispersion", "find_dispersion"]
 
 _RECORDS, _FEWEST = 512, 30
 _ASIDE = 0.4
@@ -33,39 +34,58 @@ _SIZES = 1e-2, 1e2
 the arithmetic."""
 
 _ALIKE = 2e-3
-_FARTHEST = 0.9
-"""The largest c · Newton step that is believed: −log(1 − 0.9) = 2.3."""
+_FARTHEST = 10.0
+"""The largest factor by which cq is believed to differ from a."""
 
 
-class Dispersions(NamedTuple):
-    """a and c of each coordinate of θ; both are 0 where there are none."""
+class Dispersion(NamedTuple):
+    """A coordinate that scales the log-likelihood.
 
-    levels: np.ndarray
-    rates: np.ndarray
+    Attributes
+    ----------
+    place
+        Which of the informed coordinates it is.
+    level, rate
+        a and c.
+    scaled
+        Which informed coordinates have a curvature in proportion to e^{−ct}.
+    """
 
-    def from_curvature(self, place: int, curvature: float) -> float:
-        """How far the highest point is, by the mean curvature c² q of a coordinate."""
-        level, rate = self.levels[place], self.rates[place]
-        if not rate or not curvature > 0:
-            return 0.0
-        return float(np.log(curvature / (rate * level)) / rate)
+    place: int
+    level: float
+    rate: float
+    scaled: np.ndarray
 
-    def moved(self, point: np.ndarray, step: np.ndarray) -> np.ndarray:
-        """Where a Newton step leads, along the curve of each such coordinate.
+    def by_curvature(self, curvature: float) -> float:
+        """How far the highest point is, by the mean curvature c² q."""
+        return float(np.log(curvature / (self.rate * self.level)) / self.rate)
 
-        With one coordinate alone, Newton's step s from a gradient of −a + cq and a
-        curvature of c²q is such that the highest point is −log(1 − cs)/c away.
+    def by_gradient(self, gradient: float, sd: float) -> float:
+        """How far it is, by the mean gradient −a + cq and its sd.
+
+        What noise hides is not believed, and no step is longer than `_FARTHEST`.
         """
-        rates = np.where(self.rates == 0, 1.0, self.rates)
-        bent = -np.log1p(-np.minimum(rates * step, _FARTHEST)) / rates
-        return point + np.where(self.rates == 0, step, bent)
+        told = gradient / self.level / (1 + (sd / self.level) ** 2)
+        ratio = np.clip(1 + told, 1 / _FARTHEST, _FARTHEST)
+        return float(np.log(ratio) / self.rate)
 
 
-def find_dispersions(
-    problem: Problem, start: np.ndarray, unravel: Unravel
-) -> Dispersions:
-    """Look for them by the derivatives of made-up records; no record is read."""
-    size = len(start)
+def find_dispersion(
+    problem: Problem, start: np.ndarray, factor: np.ndarray, unravel: Unravel
+) -> Dispersion | None:
+    """Look for the one by the derivatives of made-up records; no record is read.
+
+    Parameters
+    ----------
+    problem
+        The model.
+    start
+        Where to look, by coordinates of θ.
+    factor
+        Makes θ − start of informed coordinates; of one entry in each column.
+    unravel
+        Makes θ of its coordinates.
+    """
     with jax.enable_x64(is_double(problem.dtype)):
         records = jax.tree.map(lambda column: column[:_RECORDS], made_up(problem))
 
@@ -73,33 +93,44 @@ def find_dispersions(
         def look(at: jax.Array) -> tuple[jax.Array, jax.Array]:
             def one(record: Any) -> tuple[jax.Array, jax.Array]:
                 record = prepared(problem.model, record)
-                frame = Frame(at, jnp.eye(size, dtype=at.dtype))
+                frame = Frame(at, jnp.asarray(factor, at.dtype))
                 first, second = derivatives(problem.model, record, frame, unravel)
                 return first, jnp.diagonal(second)
 
             return jax.vmap(one)(records)
 
-        def lines(at: np.ndarray) -> list[tuple[float, float]]:
-            firsts, seconds = look(jnp.asarray(at, problem.dtype))
-            pairs = zip(np.asarray(firsts).T, np.asarray(seconds).T, strict=True)
-            return [_line(*map(np.float64, pair)) for pair in pairs]
+        def seen(at: np.ndarray) -> list[np.ndarray]:
+            return [
+                np.asarray(part, np.float64).T
+                for part in look(jnp.asarray(at, problem.dtype))
+            ]
 
-        here = np.array(lines(start))
-        aside = np.array(lines(start + _ASIDE * (here[:, 1] != 0)))
-    is_same = np.all(np.isclose(here, aside, rtol=_ALIKE), axis=1)
-    return Dispersions(*np.where(is_same[:, None], here, 0.0).T)
+        here = seen(start)
+        lines = [_line(*pair) for pair in zip(*here, strict=True)]
+        places = [place for place, line in enumerate(lines) if line is not None]
+        if len(places) != 1:
+            return None
+        place = places[0]
+        aside = seen(start + _ASIDE * factor[:, place])
+    level, rate = lines[place] or (0.0, 0.0)
+    again = _line(aside[0][place], aside[1][place])
+    if again is None or not np.allclose((level, rate), again, rtol=_ALIKE):
+        return None
+    expected = np.exp(-rate * _ASIDE) * here[1]
+    is_close = np.abs(aside[1] - expected) <= _ALIKE * (np.abs(expected) + 1e-6)
+    return Dispersion(place, level, rate, np.all(is_close, axis=1))
 
 
-def _line(first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
-    """a and c, if gradients of all records are −a − (second derivatives)/c; or 0, 0."""
+def _line(first: np.ndarray, second: np.ndarray) -> tuple[float, float] | None:
+    """a and c, if the gradients of all records are −a − (second derivatives) / c."""
     sizes = np.abs(second)
     counts = np.isfinite(first) & (sizes > _SIZES[0]) & (sizes < _SIZES[1])
     first, second = first[counts], second[counts]
     if len(first) < _FEWEST or np.ptp(second) < _SIZES[0] or np.any(second > 0):
-        return 0.0, 0.0
+        return None
     slope, level = np.polyfit(second, first, 1)
     missed = np.abs(first - level - slope * second)
     if np.any(missed > _ALIKE * (1 + np.abs(second))) or abs(slope) < _ALIKE:
-        return 0.0, 0.0
+        return None
     level, rate = -float(level), -1 / float(slope)
-    return (level, rate) if level * rate > _ALIKE else (0.0, 0.0)
+    return (level, rate) if level * rate > _ALIKE else None

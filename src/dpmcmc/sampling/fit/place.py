@@ -13,7 +13,7 @@ import numpy as np
 
 from dpmcmc.influence.derivatives import Frame
 from dpmcmc.sampling.fit.basis import Basis
-from dpmcmc.sampling.fit.dispersion import Dispersions
+from dpmcmc.sampling.fit.dispersion import Dispersion
 from dpmcmc.sampling.fit.geometry import whitening
 from dpmcmc.sampling.fit.prior import LogPrior
 from dpmcmc.sampling.fit.questions import Public
@@ -33,7 +33,7 @@ class Setting:
     prior: LogPrior
     records: int
     tempering: float
-    dispersions: Dispersions
+    dispersion: Dispersion | None = None
 
     @property
     def size(self) -> int:
@@ -123,20 +123,51 @@ class Place:
         return lost**2 * self.directions
 
     def moved(
-        self, move: np.ndarray, curvature: np.ndarray, squares: np.ndarray
+        self, move: np.ndarray, gradient: np.ndarray, sd: np.ndarray, part: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The point that a part of a Newton step leads to.
+
+        And by how much roots of curvatures are multiplied on the way, in informed
+        coordinates: where one of them scales the log-likelihood it goes where its own
+        gradient says, and that says what becomes of the curvatures.
+
+        Parameters
+        ----------
+        move
+            The whole step in v.
+        gradient, sd
+            The mean gradient of records and prior, in v, and the root of its covariance.
+        part
+            How much of the step is taken.
+        """
+        step = part * self.whitening @ move
+        roots = np.ones(len(step))
+        scaling = self.setting.dispersion
+        if scaling is not None:
+            own = np.linalg.inv(self.whitening)[:, scaling.place]
+            slope, noise = own @ gradient, np.linalg.norm(sd.T @ own)
+            step[scaling.place] = part * scaling.by_gradient(slope, noise)
+            root = np.exp(-scaling.rate * step[scaling.place] / 2)
+            roots = np.where(scaling.scaled, root, 1.0)
+        return self.point + self.setting.basis.factor @ step, roots
+
+    def whitened(
+        self,
+        point: np.ndarray,
+        curvature: np.ndarray,
+        squares: np.ndarray,
+        roots: np.ndarray,
     ) -> "Place":
-        """The place at a move in v, whitened by the curvature that was found."""
+        """Another point, whitened by the curvature here times roots on both sides."""
         turn = whitening(curvature)
+        scaled = self.whitening @ turn / roots[:, None]
+        across = np.linalg.solve(self.whitening, roots[:, None] ** 2 * scaled)
         return Place(
             self.setting,
-            self.reached(move),
-            self.whitening @ turn,
-            np.maximum((turn**2).T @ squares, _LEAST_SQUARES),
+            point,
+            scaled,
+            np.maximum((across**2).T @ squares, _LEAST_SQUARES),
         )
-
-    def reached(self, move: np.ndarray) -> np.ndarray:
-        """The point at a move in v."""
-        return self.setting.dispersions.moved(self.point, self.factor @ move)
 
     def at(self, point: np.ndarray) -> "Place":
         """The same coordinates about another point."""

@@ -105,6 +105,7 @@ class _Step:
     known: Known
     curvature: Curvature
     whole: np.ndarray
+    roots: np.ndarray
     fraction: float = 1.0
 
     @property
@@ -118,15 +119,25 @@ class _Step:
         solved = np.linalg.solve(self.curvature.mean, self.known.covariance)
         return float(np.sqrt(np.trace(solved)))
 
-    def point(self) -> np.ndarray:
-        """Where it leads."""
-        return self.place.reached(self.fraction * self.whole)
+    def moved(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where it leads, and what curvatures are multiplied by, as in `Place.moved`."""
+        sd = np.linalg.cholesky(self.known.covariance)
+        return self.place.moved(self.whole, self.known.mean, sd, self.fraction)
+
+    def across(self, place: Place, power: int) -> np.ndarray:
+        """Makes coordinates there of those here: 1 for curvatures, 2 for gradients.
+
+        The power is that of the roots by which curvatures were multiplied: gradients of
+        records are in proportion to curvatures.
+        """
+        there = self.roots[:, None] ** power * place.whitening
+        return np.linalg.solve(self.place.whitening, there)
 
     def foreseen(self, place: Place) -> Known:
         """The gradient to be expected where it led, in the coordinates there."""
-        turn = np.linalg.solve(self.place.whitening, place.whitening)
         taken = self.fraction * self.whole
-        return self.known.after(taken, self.curvature).turned(turn)
+        after = self.known.after(taken, self.curvature)
+        return after.turned(self.across(place, 2))
 
 
 def newton_rounds(place: Place, budget: float, unravel: Unravel) -> Asking[Arrival]:
@@ -233,7 +244,7 @@ class _Search:
         self.radius = min(self.radius, length * self.last.fraction) / 4
         self.moved = length
         self.last = replace(self.last, fraction=min(1.0, self.radius / length))
-        self.place = self.place.at(self.last.point())
+        self.place = self.place.at(self.last.moved()[0])
 
     def take(self, look: Look, curvature: Curvature) -> None:
         """Take a Newton step, no longer than the radius."""
@@ -241,12 +252,14 @@ class _Search:
         if self.last is not None:
             known = known.combined(self.last.foreseen(self.place))
         whole = _step(known, curvature.mean, self.place)
-        step = _Step(self.place, look, known, curvature, whole)
+        step = _Step(self.place, look, known, curvature, whole, np.ones(len(whole)))
         part = min(1.0, self.radius / max(step.length, np.finfo(float).tiny))
-        self.last = replace(step, fraction=part)
+        step = replace(step, fraction=part)
+        point, roots = step.moved()
+        self.last = replace(step, roots=roots)
         self.moved = part * step.length
-        self.place = self.place.moved(part * step.whole, curvature.mean, look.squares)
-        self.curvature = curvature.turned(self._turn())
+        self.place = self.place.whitened(point, curvature.mean, look.squares, roots)
+        self.curvature = curvature.turned(self.last.across(self.place, 1))
 
     def has_arrived(self) -> bool:
         """Whether the last step ends the search; if not, set the next fraction."""
@@ -283,7 +296,7 @@ class _Search:
     def arrival(self, *, arrived: bool) -> Arrival:
         """What the last release needs to know."""
         assert self.last is not None
-        turn = self._turn()
+        turn = self.last.across(self.place, 2)
         return Arrival(
             place=self.place,
             lengths=self.last.look.lengths,
@@ -310,11 +323,6 @@ class _Search:
         self.least = self.least._replace(gradient=wider)
         return True
 
-    def _turn(self) -> np.ndarray:
-        """Makes coordinates of the last round's place of those of this one."""
-        assert self.last is not None
-        return np.linalg.solve(self.last.place.whitening, self.place.whitening)
-
 
 def _step(known: Known, curvature: np.ndarray, place: Place) -> np.ndarray:
     """The mode of the prior and of the likelihood of a gradient with noise.
@@ -340,7 +348,7 @@ def _trusted(
     """
     if last is None:
         return radius
-    back = np.linalg.solve(place.whitening, last.place.whitening).T
+    back = np.linalg.inv(last.across(place, 2)).T
     gradient, before = back @ look.gradient, last.known.mean
     noise = float(np.linalg.norm(back * look.noise) + last.known.sd)
     length = max(float(np.linalg.norm(before)), 1e-300)

@@ -87,17 +87,13 @@ def find_scales(
 def _scaled(
     point: np.ndarray, setting: Setting, curvatures: np.ndarray, seen: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The start with its scales as the records have them, and curvatures there."""
-    dispersions, factor = setting.dispersions, setting.basis.factor
-    curvatures = curvatures.copy()
-    for place in np.flatnonzero(dispersions.rates):
-        own = np.flatnonzero(factor[place])
-        if len(own) != 1 or not seen[own[0]]:
-            continue
-        far = dispersions.from_curvature(place, curvatures[own[0]])
-        point = point + far * np.eye(len(point))[place]
-        curvatures *= np.exp(-dispersions.rates[place] * far)
-    return point, curvatures
+    """The start with its scale as the records have it, and curvatures there."""
+    scaling = setting.dispersion
+    if scaling is None or not seen[scaling.place]:
+        return point, curvatures
+    far = scaling.by_curvature(curvatures[scaling.place])
+    factor = np.where(scaling.scaled, np.exp(-scaling.rate * far), 1.0)
+    return point + far * setting.basis.factor[:, scaling.place], curvatures * factor
 
 
 def _visible_sums(counts: np.ndarray, noise: float) -> tuple[float, float]:

@@ -16,7 +16,7 @@ from dpmcmc.private import release_counts, release_sum
 from dpmcmc.progress import steps_bar
 from dpmcmc.sampling.fit.asking import Answer, Ask, Asking
 from dpmcmc.sampling.fit.basis import basis_of
-from dpmcmc.sampling.fit.dispersion import find_dispersions
+from dpmcmc.sampling.fit.dispersion import find_dispersion
 from dpmcmc.sampling.fit.fitted import MOST_MISFIT, MOST_MISSED, Fitted, fitted_to
 from dpmcmc.sampling.fit.last import ask_last
 from dpmcmc.sampling.fit.misfit import (
@@ -200,12 +200,13 @@ class Fit:
     def _asking(self, problem: Problem) -> Asking[Fitted]:
         """The whole fit: scales, rounds, the last release, and a look at residuals."""
         start = problem.ravel(problem.initial)
+        basis = basis_of(problem)
         setting = Setting(
-            basis_of(problem),
+            basis,
             LogPrior(problem),
             problem.size,
             self.tempering,
-            find_dispersions(problem, start, self.unravel),
+            find_dispersion(problem, start, basis.factor, self.unravel),
         )
         scales = yield from find_scales(start, setting, self.unravel)
         first = Place(setting, *scales, is_first=True)
