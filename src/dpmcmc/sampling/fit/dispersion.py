@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""A coordinate that scales the log-likelihood, such as the logarithm of an sd.
+"""What a model says of its derivatives: what scales it, and what is linear in θ.
 
-Along such a coordinate t the log-likelihood of every record is ℓ = −a t − q e^{−ct} + b,
-with a and c the same for all records: log σ of a normal distribution has a = 1 and
+Along a coordinate t that scales the log-likelihood, such as the logarithm of an sd, it
+is −a t − q e^{−ct} + b for every record, with a and c the same for all: log σ of a normal distribution has a = 1 and
 c = 2, the log rate of an exponential one a = c = −1. Newton's method crawls there if q
 is large and leaps too far if q is small, but where the mean of q is highest is known:
 t = log(c q̄ / a) / c; and how a move changes the curvature of all else is known, too.
@@ -11,6 +11,7 @@ Which coordinate is such is a property of the model: it is found from made-up re
 and is public. Where there are several, none is treated so.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -23,7 +24,7 @@ from dpmcmc.sampling.fit.basis import made_up
 from dpmcmc.sampling.fit.questions import Unravel
 from dpmcmc.sampling.problem import Problem
 
-__all__ = ["Dispersion", "find_dispersion"]
+__all__ = ["Dispersion", "Shape", "shape_of"]
 
 _RECORDS, _FEWEST = 512, 30
 _ASIDE = 0.4
@@ -70,10 +71,32 @@ class Dispersion(NamedTuple):
         return float(np.log(ratio) / self.rate)
 
 
-def find_dispersion(
+class Shape(NamedTuple):
+    """What is known of the derivatives of every record's log-likelihood beforehand.
+
+    Attributes
+    ----------
+    scaling
+        The coordinate that scales the log-likelihood, if there is one.
+    bent
+        Of which informed coordinates the derivative is not linear in the others: all,
+        for a logistic regression; none but that of the scale, for a linear one.
+    """
+
+    scaling: Dispersion | None
+    bent: np.ndarray
+
+    @property
+    def is_straight(self) -> bool:
+        """Whether no step is too long, but along the scale."""
+        own = -1 if self.scaling is None else self.scaling.place
+        return bool(np.all(np.flatnonzero(self.bent) == own))
+
+
+def shape_of(
     problem: Problem, start: np.ndarray, factor: np.ndarray, unravel: Unravel
-) -> Dispersion | None:
-    """Look for the one by the derivatives of made-up records; no record is read.
+) -> Shape:
+    """Look at the derivatives of made-up records; no record is read.
 
     Parameters
     ----------
@@ -86,6 +109,7 @@ def find_dispersion(
     unravel
         Makes θ of its coordinates.
     """
+    size = factor.shape[1]
     with jax.enable_x64(is_double(problem.dtype)):
         records = jax.tree.map(lambda column: column[:_RECORDS], made_up(problem))
 
@@ -94,35 +118,66 @@ def find_dispersion(
             def one(record: Any) -> tuple[jax.Array, jax.Array]:
                 record = prepared(problem.model, record)
                 frame = Frame(at, jnp.asarray(factor, at.dtype))
-                first, second = derivatives(problem.model, record, frame, unravel)
-                return first, jnp.diagonal(second)
+                return derivatives(problem.model, record, frame, unravel)
 
             return jax.vmap(one)(records)
 
-        def seen(at: np.ndarray) -> list[np.ndarray]:
-            return [
-                np.asarray(part, np.float64).T
-                for part in look(jnp.asarray(at, problem.dtype))
-            ]
+        def seen(move: np.ndarray) -> _Seen:
+            at = jnp.asarray(start + factor @ move, problem.dtype)
+            return _Seen(*(np.asarray(part, np.float64) for part in look(at)))
 
-        here = seen(start)
-        lines = [_line(*pair) for pair in zip(*here, strict=True)]
-        places = [place for place, line in enumerate(lines) if line is not None]
-        if len(places) != 1:
-            return None
-        place = places[0]
-        aside = seen(start + _ASIDE * factor[:, place])
+        here = seen(np.zeros(size))
+        scaling = _scaling(here, lambda place: seen(_ASIDE * np.eye(size)[place]))
+        signs = np.random.default_rng(0).choice([-_ASIDE, _ASIDE], size)
+        if scaling is not None:
+            signs[scaling.place] = 0
+        return Shape(scaling, _bent(here, seen(signs), signs))
+
+
+class _Seen(NamedTuple):
+    """Gradients and Hessians of made-up records."""
+
+    first: np.ndarray
+    second: np.ndarray
+
+    @property
+    def diagonal(self) -> np.ndarray:
+        """Second derivatives by each coordinate alone."""
+        return np.diagonal(self.second, axis1=1, axis2=2)
+
+
+def _scaling(here: _Seen, aside: Callable[[int], _Seen]) -> Dispersion | None:
+    """The one coordinate that scales, by derivatives here and aside along it."""
+    pairs = zip(here.first.T, here.diagonal.T, strict=True)
+    lines = [_line(*pair) for pair in pairs]
+    places = [place for place, line in enumerate(lines) if line is not None]
+    if len(places) != 1:
+        return None
+    place = places[0]
     level, rate = lines[place] or (0.0, 0.0)
-    again = _line(aside[0][place], aside[1][place])
+    there = aside(place)
+    again = _line(there.first[:, place], there.diagonal[:, place])
     if again is None or not np.allclose((level, rate), again, rtol=_ALIKE):
         return None
-    expected = np.exp(-rate * _ASIDE) * here[1]
-    is_close = np.abs(aside[1] - expected) <= _ALIKE * (np.abs(expected) + 1e-6)
-    return Dispersion(place, level, rate, np.all(is_close, axis=1))
+    expected = np.exp(-rate * _ASIDE) * here.diagonal
+    is_close = np.abs(there.diagonal - expected) <= _ALIKE * (np.abs(expected) + 0.01)
+    return Dispersion(place, level, rate, np.all(is_close, axis=0))
+
+
+def _bent(here: _Seen, there: _Seen, move: np.ndarray) -> np.ndarray:
+    """Whose derivatives a move changes otherwise than second derivatives say."""
+    foreseen = here.second @ move
+    missed = np.abs(there.first - here.first - foreseen)
+    sizes = np.abs(here.first) + np.abs(there.first) + np.abs(here.second) @ np.abs(move)
+    is_finite = np.all(np.isfinite(sizes), axis=1)
+    if np.sum(is_finite) < _FEWEST:
+        return np.ones(len(move), bool)
+    is_missed = missed > _ALIKE * sizes + 1e-6
+    return np.any(is_missed[is_finite], axis=0)
 
 
 def _line(first: np.ndarray, second: np.ndarray) -> tuple[float, float] | None:
-    """a and c, if the gradients of all records are −a − (second derivatives) / c."""
+    """A and c, if the gradients of all records are −a − (second derivatives) / c."""
     sizes = np.abs(second)
     counts = np.isfinite(first) & (sizes > _SIZES[0]) & (sizes < _SIZES[1])
     first, second = first[counts], second[counts]

@@ -192,7 +192,7 @@ def fitted_to(arrival: Arrival, found: Quadratic) -> Fitted:
     own = found.curvature
     total = Curvature(own.mean + place.prior[1], own.noise)
     step = np.linalg.solve(total.mean, known.mean)
-    at_mode = known.after(step, total)
+    at_mode = known.after(step, total, place.bends)
     errors = count**2 * (at_mode.covariance + np.diag(found.wide_cut))
     covariance = np.linalg.inv(precision)
     # By the model the gradient scatters by K, and noise adds to that: precision that

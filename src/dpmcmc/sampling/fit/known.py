@@ -31,11 +31,15 @@ class Known:
         """The root of the sum of all variances."""
         return float(np.sqrt(np.trace(self.covariance)))
 
-    def after(self, step: np.ndarray, curvature: Curvature) -> "Known":
-        """What is known after a step, by a curvature whose entries have noise."""
-        size = len(step)
-        third = (_THIRD_ORDER * step @ curvature.mean @ step) ** 2 / size
-        added = curvature.times(step) + third * np.eye(size)
+    def after(
+        self, step: np.ndarray, curvature: Curvature, bends: np.ndarray
+    ) -> "Known":
+        """What is known after a step, by a curvature whose entries have noise.
+
+        ``bends`` says in which directions third derivatives may be, as in `Place`.
+        """
+        third = (_THIRD_ORDER * step @ curvature.mean @ step) ** 2
+        added = curvature.times(step) + third * bends
         return Known(self.mean - curvature.mean @ step, self.covariance + added)
 
     def turned(self, turn: np.ndarray) -> "Known":

@@ -26,7 +26,7 @@ CLOSE = 0.07
 _HISTOGRAMS = 0.30
 """A round's fraction for its histograms; the rest is for its sums."""
 
-_SQUARES = 0.08
+_SQUARES, _FLATTEST = 0.08, 0.05
 _CAUTIOUS = 0.75
 """Rounds choose bounds by this quantile of what they may cut: a bound that is too wide
 costs a round, one that is too narrow leads astray."""
@@ -95,8 +95,11 @@ def ask_round(
     units = metric * bound * typical / parts[0] / records
     squares_units = (metric * narrow * typical) ** 2 / parts[1] / records
     hessian_units = most * size / parts[2] / records
-    floor = 0.05 * min(usual, 1.0) ** 2 * place.squares
-    floor = np.maximum(noise * squares_units, floor)
+    squares = _drawn(
+        total[size : 2 * size] * squares_units,
+        noise * squares_units,
+        min(tail.root_mean_square(), _SQUARES_BOUND) ** 2 * place.squares,
+    )
     clipped = hessian_tail.cut(most) * size / records / np.sqrt(2 * size)
     return Look(
         gradient=total[:size] * units + place.prior[0],
@@ -105,11 +108,20 @@ def ask_round(
         wide_cut=place.cut_variance(tail.cut(bound, 0.9)),
         curvature=-hessian_of_entries(total[2 * size :], size) * hessian_units,
         curvature_noise=float(np.hypot(noise * hessian_units, clipped)),
-        squares=np.maximum(total[size : 2 * size] * squares_units, floor),
+        squares=squares,
         lengths=lengths,
         hessians=hessians,
         bound=bound,
     )
+
+
+def _drawn(found: np.ndarray, noise: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """Mean squares by coordinate, drawn to what lengths say as far as noise hides them.
+
+    They may be as far from it as it is large.
+    """
+    weight = 1 / (1 + (noise / expected) ** 2)
+    return np.maximum(expected + weight * (found - expected), _FLATTEST * expected)
 
 
 def _parts(size: int, fraction: float) -> np.ndarray:

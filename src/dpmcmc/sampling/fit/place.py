@@ -13,8 +13,9 @@ import numpy as np
 
 from dpmcmc.influence.derivatives import Frame
 from dpmcmc.sampling.fit.basis import Basis
-from dpmcmc.sampling.fit.dispersion import Dispersion
+from dpmcmc.sampling.fit.dispersion import Shape
 from dpmcmc.sampling.fit.geometry import whitening
+from dpmcmc.sampling.fit.known import Known
 from dpmcmc.sampling.fit.prior import LogPrior
 from dpmcmc.sampling.fit.questions import Public
 
@@ -33,7 +34,7 @@ class Setting:
     prior: LogPrior
     records: int
     tempering: float
-    dispersion: Dispersion | None = None
+    shape: Shape | None = None
 
     @property
     def size(self) -> int:
@@ -113,6 +114,17 @@ class Place:
             (vectors * np.maximum(values, 0)) @ vectors.T,
         )
 
+    @cached_property
+    def bends(self) -> np.ndarray:
+        """A projection on derivatives that a step may change as its square, over rank.
+
+        Those in all directions, unless the model says that some are linear.
+        """
+        if self.setting.shape is None:
+            return np.eye(self.setting.size) / self.setting.size
+        axes, _ = np.linalg.qr(self.whitening[self.setting.shape.bent].T)
+        return axes @ axes.T / max(axes.shape[1], 1)
+
     def cut_variance(self, cut: float) -> np.ndarray:
         """Squares of what a bound cuts off the mean gradient, if it is all one way.
 
@@ -123,7 +135,7 @@ class Place:
         return lost**2 * self.directions
 
     def moved(
-        self, move: np.ndarray, gradient: np.ndarray, sd: np.ndarray, part: float
+        self, move: np.ndarray, known: Known, part: float
     ) -> tuple[np.ndarray, np.ndarray]:
         """The point that a part of a Newton step leads to.
 
@@ -135,18 +147,19 @@ class Place:
         ----------
         move
             The whole step in v.
-        gradient, sd
-            The mean gradient of records and prior, in v, and the root of its covariance.
+        known
+            What is known of the mean gradient of records and prior.
         part
             How much of the step is taken.
         """
         step = part * self.whitening @ move
         roots = np.ones(len(step))
-        scaling = self.setting.dispersion
+        scaling = None if self.setting.shape is None else self.setting.shape.scaling
         if scaling is not None:
             own = np.linalg.inv(self.whitening)[:, scaling.place]
-            slope, noise = own @ gradient, np.linalg.norm(sd.T @ own)
-            step[scaling.place] = part * scaling.by_gradient(slope, noise)
+            sd = np.sqrt(own @ known.covariance @ own)
+            far = scaling.by_gradient(float(own @ known.mean), float(sd))
+            step[scaling.place] = part * far
             root = np.exp(-scaling.rate * step[scaling.place] / 2)
             roots = np.where(scaling.scaled, root, 1.0)
         return self.point + self.setting.basis.factor @ step, roots
@@ -172,3 +185,4 @@ class Place:
     def at(self, point: np.ndarray) -> "Place":
         """The same coordinates about another point."""
         return Place(self.setting, point, self.whitening, self.squares, self.is_first)
+

@@ -26,9 +26,6 @@ _MOST_ROUNDS = 40
 _KEPT_FOR_LAST = 0.45
 """Rounds end when less than this fraction of the budget would be left."""
 
-_SCALES = 0.02
-"""What the scales have taken before."""
-
 _PRECISION_AT_FIRST = 25.0
 """Of the first rounds: noise is so many times smaller than the gradient of one
 standard step, for coordinates that are each as long as their sd."""
@@ -48,6 +45,9 @@ than this, the least bound is widened, up to the other."""
 _LAST_NOISE, _LAST_CURVATURE, _ROUGH = 0.26, 0.4, 0.5
 """Noise of the last release beside that of a close round; and what may be added to it
 before another round is worth its cost."""
+
+_STRAIGHT = 30.0
+"""The longest first step where the model says that derivatives are linear."""
 
 _NEAR = 0.5
 """After a shorter step, curvature is taken to be at least its sd, and coordinates are
@@ -113,6 +113,12 @@ class _Step:
         """Of the whole step, in standard units."""
         return float(np.sqrt(self.whole @ self.curvature.mean @ self.whole))
 
+    def length_of(self, move: np.ndarray) -> float:
+        """Of a move of θ, in standard units."""
+        basis = self.place.setting.basis
+        v = np.linalg.solve(self.place.whitening, basis.inverse @ move)
+        return float(np.sqrt(v @ self.curvature.mean @ v))
+
     @property
     def precision(self) -> float:
         """How long a step would be that is made of noise alone."""
@@ -121,8 +127,7 @@ class _Step:
 
     def moved(self) -> tuple[np.ndarray, np.ndarray]:
         """Where it leads, and what curvatures are multiplied by, as in `Place.moved`."""
-        sd = np.linalg.cholesky(self.known.covariance)
-        return self.place.moved(self.whole, self.known.mean, sd, self.fraction)
+        return self.place.moved(self.whole, self.known, self.fraction)
 
     def across(self, place: Place, power: int) -> np.ndarray:
         """Makes coordinates there of those here: 1 for curvatures, 2 for gradients.
@@ -136,11 +141,13 @@ class _Step:
     def foreseen(self, place: Place) -> Known:
         """The gradient to be expected where it led, in the coordinates there."""
         taken = self.fraction * self.whole
-        after = self.known.after(taken, self.curvature)
+        after = self.known.after(taken, self.curvature, self.place.bends)
         return after.turned(self.across(place, 2))
 
 
-def newton_rounds(place: Place, budget: float, unravel: Unravel) -> Asking[Arrival]:
+def newton_rounds(
+    place: Place, budget: float, spent: float, unravel: Unravel
+) -> Asking[Arrival]:
     """Take rounds until a precise one makes but a short step, or the budget ends.
 
     Parameters
@@ -149,6 +156,8 @@ def newton_rounds(place: Place, budget: float, unravel: Unravel) -> Asking[Arriv
         Where to start.
     budget
         The μ of the whole fit.
+    spent
+        The fraction of it that is spent before.
     unravel
         Makes θ of its coordinates.
     """
@@ -157,6 +166,10 @@ def newton_rounds(place: Place, budget: float, unravel: Unravel) -> Asking[Arriv
     search = _Search(
         place, float(np.clip(needed**2, _LEAST, _MOST)), Curvature.whitened(size)
     )
+    search.spent = spent
+    shape = place.setting.shape
+    if shape is not None and shape.is_straight:
+        search.radius = _STRAIGHT
     while search.can_go_on:
         look = yield from ask_round(
             search.place, search.fraction, search.least, unravel
@@ -206,7 +219,7 @@ class _Search:
     is_flat: bool = True
     is_close: bool = False
     last: _Step | None = None
-    spent: float = _SCALES
+    spent: float = 0.0
     rounds: int = 0
 
     @property
@@ -257,7 +270,7 @@ class _Search:
         step = replace(step, fraction=part)
         point, roots = step.moved()
         self.last = replace(step, roots=roots)
-        self.moved = part * step.length
+        self.moved = step.length_of(point - self.place.point)
         self.place = self.place.whitened(point, curvature.mean, look.squares, roots)
         self.curvature = curvature.turned(self.last.across(self.place, 1))
 
@@ -346,7 +359,8 @@ def _trusted(
     If the log posterior were quadratic, a fraction a of a step would leave 1 − a of
     the gradient.
     """
-    if last is None:
+    shape = place.setting.shape
+    if last is None or (shape is not None and shape.is_straight):
         return radius
     back = np.linalg.inv(last.across(place, 2)).T
     gradient, before = back @ look.gradient, last.known.mean

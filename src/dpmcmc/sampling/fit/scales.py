@@ -17,10 +17,14 @@ from dpmcmc.sampling.fit.questions import CurvatureBins, LengthBins, Public, Unr
 
 __all__ = ["Scales", "find_scales"]
 
-_FRACTION = 0.02
-_FOR_CURVATURE = 0.7
 _VISIBLE = 5.5
 """Groups of bins are believed from so many sd on: one false group in millions."""
+
+_GROUP = 1 / 3
+"""A group of so many of the records is to be seen, for which fractions of the budget
+between these are paid: for curvatures, and for lengths."""
+
+_FOR_CURVATURE, _FOR_LENGTHS = (0.014, 0.1), (0.006, 0.05)
 
 _WIDTHS = (1, 2, 4, 8)
 _TAKEN = -1e18
@@ -44,51 +48,71 @@ class Scales(NamedTuple):
         Makes curvatures about 1; diagonal.
     squares
         The mean square of a gradient's coordinates, then.
+    spent
+        The fraction of the budget that was paid.
     """
 
     point: np.ndarray
     whitening: np.ndarray
     squares: np.ndarray
+    spent: float
 
 
 def find_scales(
-    point: np.ndarray, setting: Setting, unravel: Unravel
+    point: np.ndarray, setting: Setting, budget: float, unravel: Unravel
 ) -> Asking[Scales]:
     """Ask for the scale of each coordinate, then for the usual length of a gradient.
 
-    Where a coordinate scales the log-likelihood, its own curvature says by how much, and
-    the start is moved there.
+    Where a coordinate scales the log-likelihood, its own curvature says by how much,
+    and the start is moved there. A coordinate that is not seen matters to fewer records
+    than noise hides; where none is seen, the usual length of a Hessian is that of all.
+
+    Parameters
+    ----------
+    point
+        Where the model starts.
+    setting
+        What does not change from place to place.
+    budget
+        The μ of the whole fit.
+    unravel
+        Makes θ of its coordinates.
     """
     factor, records, size = setting.basis.factor, setting.records, setting.size
+    each = 2 * (_VISIBLE / (_GROUP * budget * records)) ** 2
+    paid = float(np.clip(size * each, *_FOR_CURVATURE))
     counts, noise = yield Ask(
-        CurvatureBins(unravel),
-        Frame(point, factor),
-        _FRACTION * _FOR_CURVATURE,
-        histograms=size,
+        CurvatureBins(unravel), Frame(point, factor), paid, histograms=size
     )
     found = [_visible_sums(row, noise)[0] / records for row in counts]
     curvatures = np.array(found)
     seen = curvatures > 0
-    curvatures[~seen] = np.median(curvatures[seen]) if seen.any() else 1.0
+    hidden = 1.0
+    curvatures[~seen] = hidden * np.median(curvatures[seen]) if seen.any() else 1.0
     point, curvatures = _scaled(point, setting, curvatures, seen)
     whitening = np.diag(1 / np.sqrt(curvatures))
     aside = np.random.default_rng(0).choice([-_ASIDE, _ASIDE], size)
     point = point + factor @ whitening @ aside
-    lengths, noise = yield Ask(
+    more = float(np.clip(2 * each, *_FOR_LENGTHS))
+    (lengths, hessians), noise = yield Ask(
         LengthBins(unravel, is_first=True),
         Public(Frame(point, factor @ whitening), np.ones(size), 1.0),
-        _FRACTION * (1 - _FOR_CURVATURE),
+        more,
         histograms=2,
     )
-    square = _visible_sums(lengths[0], noise)[1] / records
-    return Scales(point, whitening, np.full(size, square / size if square > 0 else 1.0))
+    square = _visible_sums(lengths, noise)[1] / records / size
+    usual = _visible_sums(hessians, noise)[0] / records
+    if usual > 0 and not seen.any():
+        whitening, square = whitening / np.sqrt(usual), square / usual
+    squares = np.full(size, square if square > 0 else 1.0)
+    return Scales(point, whitening, squares, paid + more)
 
 
 def _scaled(
     point: np.ndarray, setting: Setting, curvatures: np.ndarray, seen: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """The start with its scale as the records have it, and curvatures there."""
-    scaling = setting.dispersion
+    scaling = None if setting.shape is None else setting.shape.scaling
     if scaling is None or not seen[scaling.place]:
         return point, curvatures
     far = scaling.by_curvature(curvatures[scaling.place])

@@ -16,7 +16,7 @@ from dpmcmc.private import release_counts, release_sum
 from dpmcmc.progress import steps_bar
 from dpmcmc.sampling.fit.asking import Answer, Ask, Asking
 from dpmcmc.sampling.fit.basis import basis_of
-from dpmcmc.sampling.fit.dispersion import find_dispersion
+from dpmcmc.sampling.fit.dispersion import shape_of
 from dpmcmc.sampling.fit.fitted import MOST_MISFIT, MOST_MISSED, Fitted, fitted_to
 from dpmcmc.sampling.fit.last import ask_last
 from dpmcmc.sampling.fit.misfit import (
@@ -206,11 +206,13 @@ class Fit:
             LogPrior(problem),
             problem.size,
             self.tempering,
-            find_dispersion(problem, start, basis.factor, self.unravel),
+            shape_of(problem, start, basis.factor, self.unravel),
         )
-        scales = yield from find_scales(start, setting, self.unravel)
-        first = Place(setting, *scales, is_first=True)
-        arrival = yield from newton_rounds(first, self.mu, self.unravel)
+        scales = yield from find_scales(start, setting, self.mu, self.unravel)
+        first = Place(setting, *scales[:3], is_first=True)
+        arrival = yield from newton_rounds(
+            first, self.mu, scales.spent, self.unravel
+        )
         quadratic = yield from ask_last(
             arrival,
             1 - arrival.spent - 2 * _RESIDUALS,
