@@ -33,6 +33,7 @@ def fitted(**changes: Any) -> Fitted:
         "mode": np.zeros(2),
         "covariance": np.eye(2),
         "noise": 0.21 * np.eye(2),
+        "curvature_noise": np.zeros((2, 2)),
         "shift": 0.21 * np.eye(2),
         "rounds": 5,
         "arrived": True,

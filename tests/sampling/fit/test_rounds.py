@@ -14,6 +14,7 @@ from dpmcmc import Model
 from dpmcmc.sampling.fit import rounds
 from dpmcmc.sampling.fit.asking import Asking
 from dpmcmc.sampling.fit.basis import Basis
+from dpmcmc.sampling.fit.curvature import Curvature
 from dpmcmc.sampling.fit.fitted import Fitted, fitted_to
 from dpmcmc.sampling.fit.known import Known
 from dpmcmc.sampling.fit.last import ask_last
@@ -51,7 +52,7 @@ def fit(size: int, budget: float, cut: float = 0.0) -> Asking[Fitted]:
     """All questions of a fit but those on residuals; as if so much more was cut."""
     whole = Basis(np.eye(size), np.eye(size), np.zeros((size, 0)))
     setting = Setting(whole, prior_of(size), RECORDS, 1.0)
-    scales = yield from find_scales(np.zeros(size), np.eye(size), RECORDS, unravel)
+    scales = yield from find_scales(np.zeros(size), setting, unravel)
     place = Place(setting, *scales, is_first=True)
     arrival = yield from newton_rounds(place, budget, unravel)
     found = yield from ask_last(arrival, 0.99 - arrival.spent, None, unravel)
@@ -151,8 +152,9 @@ def test_rounds_go_on_while_a_last_step_may_be_long(sd: float, is_rough: bool) -
         bound=2.0,
     )
     known = Known(nothing, sd**2 * np.eye(2))
-    last = rounds._Step(place, look, known, np.eye(2), 0.0, nothing)
-    assert rounds._Search(place, 0.07, last=last)._is_rough() == is_rough
+    curvature = Curvature.whitened(2)
+    last = rounds._Step(place, look, known, curvature, nothing, np.ones(2))
+    assert rounds._Search(place, 0.07, curvature, last=last)._is_rough() == is_rough
 
 
 def test_raw_columns_and_an_unknown_sd_are_found() -> None:
