@@ -73,7 +73,8 @@ class Curvature:
 
         How much it may have changed since is read off its d(d + 1)/2 entries: what
         scatters by more than noise, and than what was not known before. Each entry is
-        then drawn to what was known as far as noise hides it.
+        then drawn to what was known as far as noise hides it. The level is that of what
+        was found: its noise is left where entries are drawn to it.
 
         Parameters
         ----------
@@ -95,7 +96,8 @@ class Curvature:
         change = _change(difference, known + sd**2, usual)
         weight = 1 / (1 + sd**2 / (known + change**2))
         mean = axes @ (before + weight * difference) @ axes.T
-        left = sd * np.sqrt(np.diag(weight))
+        own = np.diag(weight)
+        left = sd * np.sqrt(own + (1 - own) * told / size)
         return Curvature((mean + mean.T) / 2, (axes * left) @ axes.T)
 
     def positive(self, times: float) -> tuple["Curvature", bool]:
