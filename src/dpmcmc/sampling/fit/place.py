@@ -136,7 +136,7 @@ class Place:
         move
             The whole step in v.
         gradient, sd
-            The mean gradient of records and prior, in v, and the root of its covariance.
+            The mean gradient of records and prior, in v, and a root of its covariance.
         part
             How much of the step is taken.
         """
@@ -168,7 +168,3 @@ class Place:
             scaled,
             np.maximum((across**2).T @ squares, _LEAST_SQUARES),
         )
-
-    def at(self, point: np.ndarray) -> "Place":
-        """The same coordinates about another point."""
-        return Place(self.setting, point, self.whitening, self.squares, self.is_first)

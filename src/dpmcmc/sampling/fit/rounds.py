@@ -120,7 +120,7 @@ class _Step:
         return float(np.sqrt(np.trace(solved)))
 
     def moved(self) -> tuple[np.ndarray, np.ndarray]:
-        """Where it leads, and what curvatures are multiplied by, as in `Place.moved`."""
+        """Where it leads, and roots of what becomes of curvatures: `Place.moved`."""
         sd = np.linalg.cholesky(self.known.covariance)
         return self.place.moved(self.whole, self.known.mean, sd, self.fraction)
 
@@ -230,11 +230,12 @@ class _Search:
             wider = min(3 * self.least.hessian, _WIDEST_HESSIAN)
             self.least = self.least._replace(hessian=wider)
         found = self.curvature.combined(
-            look.curvature, look.curvature_noise, self.usual_change
+            look.curvature + self.place.prior[1],
+            look.curvature_noise,
+            self.usual_change,
         )
-        total = Curvature(found.mean + self.place.prior[1], found.noise)
         far = np.sqrt(size) if self.moved > _NEAR else 1.0
-        total, self.is_flat = total.positive(far)
+        total, self.is_flat = found.positive(far)
         return total
 
     def go_back(self) -> None:
@@ -243,8 +244,7 @@ class _Search:
         length = self.last.length
         self.radius = min(self.radius, length * self.last.fraction) / 4
         self.moved = length
-        self.last = replace(self.last, fraction=min(1.0, self.radius / length))
-        self.place = self.place.at(self.last.moved()[0])
+        self._go(replace(self.last, fraction=min(1.0, self.radius / length)))
 
     def take(self, look: Look, curvature: Curvature) -> None:
         """Take a Newton step, no longer than the radius."""
@@ -254,11 +254,17 @@ class _Search:
         whole = _step(known, curvature.mean, self.place)
         step = _Step(self.place, look, known, curvature, whole, np.ones(len(whole)))
         part = min(1.0, self.radius / max(step.length, np.finfo(float).tiny))
-        step = replace(step, fraction=part)
+        self.moved = part * step.length
+        self._go(replace(step, fraction=part))
+
+    def _go(self, step: _Step) -> None:
+        """Look where a step leads, in coordinates that its curvature makes."""
         point, roots = step.moved()
         self.last = replace(step, roots=roots)
-        self.moved = part * step.length
-        self.place = self.place.whitened(point, curvature.mean, look.squares, roots)
+        curvature = step.curvature
+        self.place = step.place.whitened(
+            point, curvature.mean, step.look.squares, roots
+        )
         self.curvature = curvature.turned(self.last.across(self.place, 1))
 
     def has_arrived(self) -> bool:
