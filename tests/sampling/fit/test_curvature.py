@@ -131,7 +131,7 @@ def test_what_is_found_without_noise_is_believed() -> None:
 
 
 def test_noise_alone_tells_nothing() -> None:
-    """What was known stays; it may have changed, of which noise tells nothing either."""
+    """What was known stays. It may have changed: of that noise tells nothing either."""
     one = known(7)
     noise = 1e6 * symmetric(np.random.default_rng(0), SIZE, SIZE)
     both = one.combined(one.mean + noise, 1e6, 0.1)

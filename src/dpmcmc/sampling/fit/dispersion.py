@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A coordinate that scales the log-likelihood, such as the logarithm of an sd.
 
-Along such a coordinate t the log-likelihood of every record is ℓ = −a t − q e^{−ct} + b,
-with a and c the same for all records: log σ of a normal distribution has a = 1 and
-c = 2, the log rate of an exponential one a = c = −1. Newton's method crawls there if q
-is large and leaps too far if q is small, but where the mean of q is highest is known:
+Along such a coordinate t the log-likelihood of every record is ℓ = −a t − q e^{−ct}
++ b, with a and c the same for all records: log σ of a normal distribution has a = 1
+and c = 2, the log rate of an exponential one a = c = −1. Newton's method crawls there
+if q is large and leaps too far if q is small. But where the mean is highest is known:
 t = log(c q̄ / a) / c; and how a move changes the curvature of all else is known, too.
 Which coordinate is such is a property of the model: it is found from made-up records,
 and is public. Where there are several, none is treated so.
@@ -122,7 +122,7 @@ def find_dispersion(
 
 
 def _line(first: np.ndarray, second: np.ndarray) -> tuple[float, float] | None:
-    """a and c, if the gradients of all records are −a − (second derivatives) / c."""
+    """Find a and c, if gradients of all records are −a − (second derivatives) / c."""
     sizes = np.abs(second)
     counts = np.isfinite(first) & (sizes > _SIZES[0]) & (sizes < _SIZES[1])
     first, second = first[counts], second[counts]

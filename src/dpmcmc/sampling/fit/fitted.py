@@ -183,7 +183,6 @@ def fitted_to(arrival: Arrival, found: Quadratic) -> Fitted:
     place = arrival.place
     setting = place.setting
     basis, count = setting.basis, setting.records * setting.tempering
-    size = setting.size
     frame = np.concatenate([place.factor, basis.rest], axis=1)
     last = Known(found.gradient + place.prior[0], np.diag(found.variance))
     known = last.combined(arrival.known)
@@ -226,7 +225,7 @@ def fitted_to(arrival: Arrival, found: Quadratic) -> Fitted:
 def _root_of_shift(
     precision: np.ndarray, informed: np.ndarray, errors: np.ndarray
 ) -> np.ndarray:
-    """A root F of the covariance F Fᵀ that errors of the gradient add to the posterior's.
+    """A root F of the covariance F Fᵀ that errors of the gradient add to the posterior.
 
     By the model the gradient scatters by K, and errors S add to that: of the precision
     K that the records gave, K (K + S)⁻¹ S is lost; that of the prior is not. A prior

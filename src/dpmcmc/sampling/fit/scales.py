@@ -56,8 +56,8 @@ def find_scales(
 ) -> Asking[Scales]:
     """Ask for the scale of each coordinate, then for the usual length of a gradient.
 
-    Where a coordinate scales the log-likelihood, its own curvature says by how much, and
-    the start is moved there.
+    Where a coordinate scales the log-likelihood, its own curvature says by how much,
+    and the start is moved there.
     """
     factor, records, size = setting.basis.factor, setting.records, setting.size
     counts, noise = yield Ask(
