@@ -145,7 +145,7 @@ class Place:
         scaling = self.setting.dispersion
         if scaling is not None:
             own = np.linalg.inv(self.whitening)[:, scaling.place]
-            slope, noise = own @ gradient, np.linalg.norm(sd.T @ own)
+            slope, noise = float(own @ gradient), float(np.linalg.norm(sd.T @ own))
             step[scaling.place] = part * scaling.by_gradient(slope, noise)
             root = np.exp(-scaling.rate * step[scaling.place] / 2)
             roots = np.where(scaling.scaled, root, 1.0)
