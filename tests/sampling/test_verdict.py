@@ -33,6 +33,7 @@ def fitted(**changes: Any) -> Fitted:
         "mode": np.zeros(2),
         "covariance": np.eye(2),
         "noise": 0.21 * np.eye(2),
+        "curvature_noise": np.zeros((2, 2)),
         "shift": 0.21 * np.eye(2),
         "rounds": 5,
         "arrived": True,
@@ -65,8 +66,19 @@ def test_a_good_fit_can_be_used(cut: float | None) -> None:
         {"cut": 1.5},
         {"power": 1.6},
         {"extremes": np.array([0.01, 0.03, 0.012])},
+        {"is_flat": True},
+        {"is_flat": True, "arrived": False, "cut": 5.0},
     ],
-    ids=["not arrived", "cut", "noise", "decisions cut", "slow tail", "few records"],
+    ids=[
+        "not arrived",
+        "cut",
+        "noise",
+        "decisions cut",
+        "slow tail",
+        "few records",
+        "flat",
+        "several",
+    ],
 )
 def test_intervals_may_be_wide(changes: Any) -> None:
     assert verdict(**changes).usability == "usable with wide intervals"
@@ -75,17 +87,21 @@ def test_intervals_may_be_wide(changes: Any) -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"is_flat": True},
         {"is_far": True},
         {"mixing": MIXED._replace(r_hat=np.array([1.0, 1.3]))},
         {"mixing": MIXED._replace(r_hat=np.array([1.0, np.nan]))},
         {"mixing": MIXED._replace(ess_bulk=np.array([500.0, 10.0]))},
-        {"is_flat": True, "arrived": False, "cut": 5.0},
+        {"is_far": True, "is_flat": True, "arrived": False, "cut": 5.0},
     ],
-    ids=["flat", "far", "not mixed", "stuck", "few", "several"],
+    ids=["far", "not mixed", "stuck", "few", "several"],
 )
 def test_some_results_cannot_be_used(changes: Any) -> None:
     assert verdict(**changes).usability == "not usable"
+
+
+def test_a_flat_direction_is_named() -> None:
+    """Draws are right there, as the prior has a say in them: they are as wide as it."""
+    assert "the prior decides" in verdict(is_flat=True).reason
 
 
 @pytest.mark.parametrize(

@@ -77,17 +77,9 @@ def _problem(fitted: Fitted, mixing: Mixing) -> str | None:
 
 def _why_wide(fitted: Fitted, cut: float | None, width: str) -> str | None:
     """Why intervals are wide; None if they are not."""
-    if fitted.is_flat:
-        return (
-            "in some direction, what the records say cannot be told from nothing (two "
-            "columns that say the same, or a level that few records have); there the "
-            f"prior decides, and {width}, or more."
-        )
-    if not fitted.arrived:
-        return (
-            "the budget of the rounds was spent before one was as precise as it "
-            f"should be; {width}."
-        )
+    unsettled = _unsettled(fitted, width)
+    if unsettled is not None:
+        return unsettled
     is_hidden = fitted.misfit > MOST_MISFIT or fitted.missed > MOST_MISSED
     if fitted.is_alone and is_hidden:
         return (
@@ -103,6 +95,22 @@ def _why_wide(fitted: Fitted, cut: float | None, width: str) -> str | None:
         return (
             f"the shape of the posterior is uncertain: decisions cut {cut:.1f} off "
             f"differences of log densities; {width}."
+        )
+    return None
+
+
+def _unsettled(fitted: Fitted, width: str) -> str | None:
+    """What the rounds have left open; None if nothing."""
+    if fitted.is_flat:
+        return (
+            "in some direction, what the records say cannot be told from nothing (two "
+            "columns that say the same, or a level that few records have); there the "
+            f"prior decides, and {width}, or more."
+        )
+    if not fitted.arrived:
+        return (
+            "the budget of the rounds was spent before one was as precise as it "
+            f"should be; {width}."
         )
     return None
 

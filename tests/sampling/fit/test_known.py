@@ -5,6 +5,7 @@
 import numpy as np
 import pytest
 
+from dpmcmc.sampling.fit.curvature import Curvature
 from dpmcmc.sampling.fit.known import Known
 
 SIZE = 3
@@ -42,9 +43,9 @@ def test_what_is_contradicted_counts_for_little() -> None:
 
 
 def test_a_step_leaves_what_the_curvature_says() -> None:
-    curvature = np.diag([1.0, 2.0, 3.0])
+    curvature = Curvature(np.diag([1.0, 2.0, 3.0]), np.zeros((SIZE, SIZE)))
     step = np.array([0.1, 0.0, 0.0])
-    found = known(0.3, 0.0).after(step, curvature, 0.0)
+    found = known(0.3, 0.0).after(step, curvature)
     np.testing.assert_allclose(found.mean, [0.2, 0.3, 0.3])
 
 
@@ -60,7 +61,8 @@ def test_noise_of_the_curvature_is_multiplied_by_the_step() -> None:
     noise[:, diagonal, diagonal] = 0.5 * generator.normal(size=(20_000, SIZE))
     step = np.array([0.02, -0.01, 0.03])
     expected = np.cov((noise @ step).T)
-    found = known(0.0, 0.0).after(step, np.eye(SIZE), 0.5).covariance
+    curvature = Curvature(np.eye(SIZE), 0.5 * np.eye(SIZE))
+    found = known(0.0, 0.0).after(step, curvature).covariance
     third = np.sum(step**2) ** 2 / SIZE
     scale = np.trace(expected) / SIZE
     np.testing.assert_allclose(

@@ -9,6 +9,7 @@ from test_rounds import prior_of, unravel
 from dpmcmc.sampling.fit import last
 from dpmcmc.sampling.fit.asking import Answer, Ask
 from dpmcmc.sampling.fit.basis import Basis
+from dpmcmc.sampling.fit.curvature import Curvature
 from dpmcmc.sampling.fit.known import Known
 from dpmcmc.sampling.fit.place import Place, Setting
 from dpmcmc.sampling.fit.questions import LengthBins
@@ -25,9 +26,10 @@ def arrival() -> Arrival:
     setting = Setting(basis, prior_of(SIZE), RECORDS, 1.0)
     place = Place(setting, np.zeros(SIZE), np.eye(SIZE), np.ones(SIZE))
     nothing = Counts(np.zeros(BINS), 1e3)
+    curvature = Curvature(np.eye(SIZE), 0.1 * np.eye(SIZE))
     known = Known(np.zeros(SIZE), np.eye(SIZE))
     return Arrival(
-        place, nothing, nothing, 0.1, known, np.eye(SIZE), 5, False, 0.4, 1.5
+        place, nothing, nothing, curvature, known, np.eye(SIZE), 5, False, 0.4, 1.5
     )
 
 

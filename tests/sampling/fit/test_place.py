@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A place: metrics, what a bound may have cut, the prior, and moves."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,8 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
+from oracle import normal_derivatives
 
 from dpmcmc.sampling.fit.basis import Basis
+from dpmcmc.sampling.fit.dispersion import Dispersion
 from dpmcmc.sampling.fit.place import Place, Setting
 
 RECORDS = 100
@@ -71,12 +74,117 @@ def test_a_prior_counts_per_tempered_record_and_only_downward() -> None:
     np.testing.assert_allclose(curvature, np.diag([4.0 / 50, 0.0]), atol=1e-12)
 
 
+NOTHING = np.zeros((2, 2))
+
+
+@pytest.mark.parametrize("part", [1.0, 0.3])
+def test_a_step_is_taken_in_part(part: float) -> None:
+    place = place_of([1.0, 4.0], whitening=np.diag([2.0, 0.5]), point=np.ones(2))
+    point, roots = place.moved(np.array([1.0, -1.0]), np.ones(2), NOTHING, part)
+    np.testing.assert_allclose(point, [1 + 2 * part, 1 - 0.5 * part])
+    np.testing.assert_array_equal(roots, 1)
+
+
 def test_a_move_whitens_by_the_curvature_that_was_found() -> None:
     place = place_of([1.0, 4.0], whitening=np.diag([2.0, 0.5]))
     curvature = np.array([[4.0, 1.0], [1.0, 9.0]])
-    new = place.moved(np.array([1.0, -1.0]), curvature, np.array([8.0, 1e-6]))
-    np.testing.assert_allclose(new.point, [2.0, -0.5])
+    there = np.array([2.0, -0.5])
+    new = place.whitened(there, curvature, np.array([8.0, 1e-6]), np.ones(2))
+    np.testing.assert_array_equal(new.point, there)
     turn = np.linalg.solve(place.whitening, new.whitening)
     np.testing.assert_allclose(turn.T @ curvature @ turn, np.eye(2), atol=1e-12)
     assert np.all(new.squares >= 0.3)
     assert not new.is_first
+
+
+# A normal regression whose log sd is unknown, in closed form.
+
+
+class Regression:
+    """Mean derivatives of records at a point of (b, log sd), and a place there."""
+
+    dispersion = Dispersion(2, 1.0, 2.0, np.full(3, True))
+
+    def __init__(self, seed: int = 0) -> None:
+        generator = np.random.default_rng(seed)
+        x = generator.normal(size=(RECORDS, 2))
+        y = x @ [1.0, -2.0] + 3 * generator.normal(size=RECORDS)
+        self.x, self.y = x, y
+        self.derivatives = normal_derivatives(x, y)
+        self.whitening = generator.normal(size=(3, 3)) + 2 * np.eye(3)
+        self.point = np.array([0.5, 0.5, 0.2])
+
+    def at(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Mean gradient, curvature, and mean squares of gradients."""
+        gradients, hessians = self.derivatives(theta)
+        squares = np.mean(gradients**2, axis=0)
+        return gradients.mean(axis=0), -hessians.mean(axis=0), squares
+
+    def place(self, whitening: np.ndarray) -> Place:
+        place = place_of(np.ones(3), whitening=whitening, point=self.point)
+        return replace(
+            place, setting=replace(place.setting, dispersion=self.dispersion)
+        )
+
+
+@pytest.mark.parametrize("part", [1.0, 0.25])
+def test_a_coordinate_that_scales_goes_where_its_gradient_says(part: float) -> None:
+    """The log sd to that of the residuals; the others as Newton has them."""
+    given = Regression()
+    gradient, _, _ = given.at(given.point)
+    place, move = given.place(given.whitening), np.array([0.3, -0.1, 0.2])
+    nothing = np.zeros((3, 3))
+    slope = given.whitening.T @ gradient
+    point, roots = place.moved(move, slope, nothing, part)
+    expected = given.point + part * given.whitening @ move
+    sd = np.sqrt(np.mean((given.y - given.x @ given.point[:2]) ** 2))
+    expected[2] = given.point[2] + part * (np.log(sd) - given.point[2])
+    np.testing.assert_allclose(point, expected)
+    np.testing.assert_allclose(roots, np.exp(given.point[2] - point[2]))
+
+
+def test_noise_of_its_gradient_is_its_own() -> None:
+    """Of all noise in v only that along the coordinate counts: here a sd of 1."""
+    given = Regression()
+    place = given.place(given.whitening)
+    gradient = np.array([0.1, 0.2, 0.6])
+    noise = given.whitening.T @ np.diag([5.0, 7.0, 1.0])
+    point, _ = place.moved(np.zeros(3), given.whitening.T @ gradient, noise, 1.0)
+    assert point[2] == pytest.approx(given.point[2] + np.log(1.3) / 2)
+
+
+def test_coordinates_that_do_not_scale_keep_their_curvature() -> None:
+    given = Regression()
+    place = given.place(np.eye(3))
+    only = replace(
+        place.setting,
+        dispersion=given.dispersion._replace(scaled=np.array([False, True, True])),
+    )
+    gradient = np.array([0.0, 0.0, 1.0])
+    _, roots = replace(place, setting=only).moved(
+        gradient, gradient, np.zeros((3, 3)), 1.0
+    )
+    np.testing.assert_allclose(roots, [1, np.sqrt(1 / 2), np.sqrt(1 / 2)])
+
+
+def test_curvature_is_whitened_as_it_is_after_the_scale_has_changed() -> None:
+    given = Regression()
+    _, curvature, _ = given.at(given.point)
+    there = given.point + np.array([0, 0, 0.7])
+    place, turn = given.place(given.whitening), given.whitening
+    roots = np.full(3, np.exp(-0.7))
+    new = place.whitened(there, turn.T @ curvature @ turn, np.ones(3), roots)
+    _, scaled, _ = given.at(there)
+    found = new.whitening.T @ scaled @ new.whitening
+    np.testing.assert_allclose(found, np.eye(3), atol=1e-12)
+
+
+def test_gradients_are_as_long_as_they_are_after_the_scale_has_changed() -> None:
+    """Of the coefficients: they are divided by the variance of the noise."""
+    given = Regression()
+    _, curvature, squares = given.at(given.point)
+    there = given.point - np.array([0, 0, 0.7])
+    place, roots = given.place(np.eye(3)), np.full(3, np.exp(0.7))
+    new = place.whitened(there, np.diag(np.diag(curvature)), squares, roots)
+    expected = np.diag(new.whitening) ** 2 * given.at(there)[2]
+    np.testing.assert_allclose(new.squares[:2], expected[:2])

@@ -4,6 +4,7 @@
 
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -14,6 +15,8 @@ from dpmcmc import Model
 from dpmcmc.sampling.fit import rounds
 from dpmcmc.sampling.fit.asking import Asking
 from dpmcmc.sampling.fit.basis import Basis
+from dpmcmc.sampling.fit.curvature import Curvature
+from dpmcmc.sampling.fit.dispersion import Dispersion
 from dpmcmc.sampling.fit.fitted import Fitted, fitted_to
 from dpmcmc.sampling.fit.known import Known
 from dpmcmc.sampling.fit.last import ask_last
@@ -51,7 +54,7 @@ def fit(size: int, budget: float, cut: float = 0.0) -> Asking[Fitted]:
     """All questions of a fit but those on residuals; as if so much more was cut."""
     whole = Basis(np.eye(size), np.eye(size), np.zeros((size, 0)))
     setting = Setting(whole, prior_of(size), RECORDS, 1.0)
-    scales = yield from find_scales(np.zeros(size), np.eye(size), RECORDS, unravel)
+    scales = yield from find_scales(np.zeros(size), setting, unravel)
     place = Place(setting, *scales, is_first=True)
     arrival = yield from newton_rounds(place, budget, unravel)
     found = yield from ask_last(arrival, 0.99 - arrival.spent, None, unravel)
@@ -127,6 +130,26 @@ def test_only_a_tail_that_rests_on_few_records_is_continued(
     assert is_continued or found.cut_sd == plain.cut_sd
 
 
+def look_of(
+    gradient: np.ndarray, curvature: np.ndarray, noise: float, **changes: Any
+) -> Look:
+    """What a round might have found, with as much noise in each coordinate."""
+    size = len(gradient)
+    values: dict[str, Any] = {
+        "gradient": gradient,
+        "noise": np.full(size, noise),
+        "cut": np.zeros(size),
+        "wide_cut": np.zeros(size),
+        "curvature": curvature,
+        "curvature_noise": 0.0,
+        "squares": np.ones(size),
+        "lengths": Counts(np.zeros(BINS), 1.0),
+        "hessians": Counts(np.zeros(BINS), 1.0),
+        "bound": 2.0,
+    }
+    return Look(**{**values, **changes})
+
+
 @pytest.mark.parametrize(("sd", "is_rough"), [(0.001, False), (0.5, True)])
 def test_rounds_go_on_while_a_last_step_may_be_long(sd: float, is_rough: bool) -> None:
     """Half its square is what third derivatives may add: less than the noise, or not.
@@ -138,21 +161,11 @@ def test_rounds_go_on_while_a_last_step_may_be_long(sd: float, is_rough: bool) -
         *(np.zeros(2), np.eye(2), np.ones(2)),
     )
     nothing = np.zeros(2)
-    look = Look(
-        gradient=nothing,
-        noise=np.full(2, 0.1),
-        cut=nothing,
-        wide_cut=nothing,
-        curvature=np.eye(2),
-        curvature_noise=0.0,
-        squares=np.ones(2),
-        lengths=Counts(np.zeros(BINS), 1.0),
-        hessians=Counts(np.zeros(BINS), 1.0),
-        bound=2.0,
-    )
+    look = look_of(nothing, np.eye(2), noise=0.1)
     known = Known(nothing, sd**2 * np.eye(2))
-    last = rounds._Step(place, look, known, np.eye(2), 0.0, nothing)
-    assert rounds._Search(place, 0.07, last=last)._is_rough() == is_rough
+    curvature = Curvature.whitened(2)
+    last = rounds._Step(place, look, known, curvature, nothing, np.ones(2))
+    assert rounds._Search(place, 0.07, curvature, last=last)._is_rough() == is_rough
 
 
 def test_raw_columns_and_an_unknown_sd_are_found() -> None:
@@ -188,3 +201,111 @@ def test_a_fit_never_asks_for_more_than_its_budget() -> None:
         oracle.drive(fit(4, mu))
         assert min(oracle.asked) > 0
         assert sum(oracle.asked) == pytest.approx(0.99, abs=1e-9)
+
+
+# One coordinate that scales the log-likelihood: the log sd of a normal regression.
+
+SCALING = Dispersion(2, 1.0, 2.0, np.full(3, True))
+AT_FIRST = np.array([0.8, -1.2, 0.2])
+
+
+class Exact:
+    """A search that is told gradients and curvatures without noise to speak of."""
+
+    def __init__(self, whitening: np.ndarray) -> None:
+        generator = np.random.default_rng(3)
+        x = generator.normal(size=(RECORDS, 2))
+        y = x @ [1.0, -2.0] + 2 * generator.normal(size=RECORDS)
+        self.x, self.y = x, y
+        self.derivatives = normal_derivatives(x, y)
+        whole = Basis(np.eye(3), np.eye(3), np.zeros((3, 0)))
+        setting = Setting(whole, prior_of(3), RECORDS, 1.0, SCALING)
+        place = Place(setting, AT_FIRST, whitening, np.ones(3))
+        self.search = rounds._Search(place, 0.07, Curvature.whitened(3), radius=1e3)
+
+    def of_records(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Mean gradient and curvature of the records."""
+        gradients, hessians = self.derivatives(theta)
+        return gradients.mean(axis=0), -hessians.mean(axis=0)
+
+    def of_all(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """And of the prior, per record."""
+        gradient, curvature = self.of_records(theta)
+        weight = 1 / PRIOR_SD**2 / RECORDS
+        return gradient - weight * theta, curvature + weight * np.eye(3)
+
+    def take(self) -> None:
+        """A round."""
+        place = self.search.place
+        gradient, curvature = self.of_all(place.point)
+        turn = place.whitening
+        total = Curvature(turn.T @ curvature @ turn, 1e-9 * np.eye(3))
+        self.search.take(look_of(turn.T @ gradient, total.mean, 1e-9), total)
+
+
+WHITENING = np.array([[1.0, 0.3, 0.0], [0.2, 0.8, 0.1], [0.0, -0.2, 1.2]])
+
+
+def test_steps_are_those_of_newton_and_of_the_residuals_own_sd() -> None:
+    """Coefficients by Newton's method; log σ² by the mean square of the residuals.
+
+    And a prior, which adds to gradients. Both end where the posterior is highest.
+    """
+    exact, theta = Exact(WHITENING), AT_FIRST
+    for _ in range(12):
+        exact.take()
+        gradient, curvature = exact.of_all(theta)
+        move = np.linalg.solve(curvature, gradient)
+        # Half the log of 1 plus a gradient, which is r̄²/σ² − 1: as far as 10 times.
+        move[2] = np.log(np.clip(1 + gradient[2], 0.1, 10)) / 2
+        theta = theta + move
+        np.testing.assert_allclose(exact.search.place.point, theta, atol=1e-7)
+    mode, _ = exact_mode(exact.derivatives, np.array([1.0, -2.0, np.log(2)]))
+    np.testing.assert_allclose(theta, mode, atol=1e-7)
+
+
+@pytest.mark.parametrize("is_back", [False, True])
+def test_what_is_known_is_of_the_scale_there(is_back: bool) -> None:
+    """Of the curvature of records, and of the gradient of coefficients.
+
+    At the same coefficients and the scale where the step has led, both are exact; the
+    prior adds less than 10⁻³. So it is if the search goes back, to a quarter of a step.
+    """
+    exact = Exact(WHITENING)
+    exact.take()
+    search = exact.search
+    if is_back:
+        whole = search.place.point[2] - AT_FIRST[2]
+        search.radius = search.last.length
+        search.go_back()
+        assert search.place.point[2] - AT_FIRST[2] == pytest.approx(whole / 4)
+    assert abs(search.place.point[2] - AT_FIRST[2]) > 0.05
+    there = np.append(AT_FIRST[:2], search.place.point[2])
+    gradient, curvature = exact.of_records(there)
+    turn = search.place.whitening
+    np.testing.assert_allclose(turn.T @ curvature @ turn, np.eye(3), atol=1e-3)
+    np.testing.assert_allclose(search.curvature.mean, np.eye(3), atol=1e-9)
+    before = search.last.known.turned(search.last.across(search.place, 2)).mean
+    found = np.linalg.solve(turn.T, before)
+    np.testing.assert_allclose(found[:2], gradient[:2], rtol=1e-3)
+
+
+def test_a_prior_is_counted_once() -> None:
+    """What was known is of records and prior, and so is what is found.
+
+    Both say 1 with noise of 0.5, of which the prior is 0.4.
+    """
+    size, prior = 3, 0.4
+    whole = Basis(np.eye(size), np.eye(size), np.zeros((size, 0)))
+    tempering = 1 / PRIOR_SD**2 / prior
+    place = Place(
+        Setting(whole, prior_of(size), 1, tempering),
+        *(np.zeros(size), np.eye(size), np.ones(size)),
+    )
+    np.testing.assert_allclose(place.prior[1], prior * np.eye(size), rtol=1e-6)
+    known = Curvature(np.eye(size), 0.5 * np.eye(size))
+    search = rounds._Search(place, 0.07, known, moved=0.1)
+    own = (1 - prior) * np.eye(size)
+    look = look_of(np.zeros(size), own, 0.1, curvature_noise=0.5)
+    found = search.learn(look)
+    np.testing.assert_allclose(found.mean, np.eye(size), rtol=1e-6)

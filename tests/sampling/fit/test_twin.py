@@ -39,6 +39,7 @@ def fitted(mode: np.ndarray, sd: float = 0.01) -> Fitted:
         mode=mode,
         covariance=sd**2 * np.eye(size),
         noise=nothing,
+        curvature_noise=nothing,
         shift=nothing,
         rounds=5,
         arrived=True,

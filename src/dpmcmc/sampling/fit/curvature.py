@@ -23,8 +23,9 @@ _LEAST_LEVEL = 0.05
 _LEVEL_CHANGES = 0.5
 """By how much it may change as a whole, from round to round."""
 
-_AS_USUAL = 3.0
-"""For how many entries counts what a step of its length usually changes."""
+_UNUSUAL = 1.0
+"""By how much what a step changes differs from what is usual: the sd of its
+logarithm."""
 
 _CHANGES = np.exp(np.linspace(np.log(0.003), np.log(3), 60))
 """How much entries may have changed."""
@@ -73,7 +74,8 @@ class Curvature:
 
         How much it may have changed since is read off its d(d + 1)/2 entries: what
         scatters by more than noise, and than what was not known before. Each entry is
-        then drawn to what was known as far as noise hides it.
+        then drawn to what was known as far as noise hides it. The level is that of what
+        was found: its noise is left where entries are drawn to it.
 
         Parameters
         ----------
@@ -95,7 +97,11 @@ class Curvature:
         change = _change(difference, known + sd**2, usual)
         weight = 1 / (1 + sd**2 / (known + change**2))
         mean = axes @ (before + weight * difference) @ axes.T
-        left = sd * np.sqrt(np.diag(weight))
+        own = np.diag(weight)
+        # Noise of the level is one number for all entries: as noise of each it would
+        # count size (size + 1) / 2 times.
+        shared = 2 * told / (size * (size + 1))
+        left = sd * np.sqrt(own + (1 - own) * shared)
         return Curvature((mean + mean.T) / 2, (axes * left) @ axes.T)
 
     def positive(self, times: float) -> tuple["Curvature", bool]:
@@ -126,8 +132,6 @@ def _change(difference: np.ndarray, variance: np.ndarray, usual: float) -> float
     squares, of_noise = difference[rows, columns] ** 2, variance[rows, columns]
     total = of_noise + _CHANGES[:, None] ** 2
     logs = np.sum(multiples * squares / total + np.log(total), axis=1)
-    middle = np.median(of_noise) + _CHANGES**2
-    expected = np.median(of_noise) + usual**2
-    logs += _AS_USUAL * (expected / middle + np.log(middle))
+    logs += (np.log(_CHANGES / max(usual, _CHANGES[0])) / _UNUSUAL) ** 2
     weights = np.exp((logs.min() - logs) / 2)
     return float(np.sqrt(weights @ _CHANGES**2 / weights.sum()))

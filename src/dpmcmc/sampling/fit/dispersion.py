@@ -3,9 +3,10 @@
 """What a model says of its derivatives: what scales it, and what is linear in θ.
 
 Along a coordinate t that scales the log-likelihood, such as the logarithm of an sd, it
-is −a t − q e^{−ct} + b for every record, with a and c the same for all: log σ of a normal distribution has a = 1 and
-c = 2, the log rate of an exponential one a = c = −1. Newton's method crawls there if q
-is large and leaps too far if q is small, but where the mean of q is highest is known:
+is −a t − q e^{−ct} + b for every record, with a and c the same for all: log σ of a
+normal distribution has a = 1 and c = 2, the log rate of an exponential one a = c = −1.
+Newton's method crawls there if q is large and leaps too far if q is small. But where
+the mean is highest is known:
 t = log(c q̄ / a) / c; and how a move changes the curvature of all else is known, too.
 Which coordinate is such is a property of the model: it is found from made-up records,
 and is public. Where there are several, none is treated so.
@@ -177,7 +178,7 @@ def _bent(here: _Seen, there: _Seen, move: np.ndarray) -> np.ndarray:
 
 
 def _line(first: np.ndarray, second: np.ndarray) -> tuple[float, float] | None:
-    """A and c, if the gradients of all records are −a − (second derivatives) / c."""
+    """Find a and c, if gradients of all records are −a − (second derivatives) / c."""
     sizes = np.abs(second)
     counts = np.isfinite(first) & (sizes > _SIZES[0]) & (sizes < _SIZES[1])
     first, second = first[counts], second[counts]

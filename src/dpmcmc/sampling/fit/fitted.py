@@ -36,6 +36,8 @@ and moves the mean by 3 times that, 0.1 posterior sd; a quartic one changes the 
 fortieth."""
 
 _SURPRISING = 6.0
+_MOST_LOST = 1 - 1e-12
+"""The largest part of a precision that is lost, in this arithmetic."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +183,6 @@ def fitted_to(arrival: Arrival, found: Quadratic) -> Fitted:
     place = arrival.place
     setting = place.setting
     basis, count = setting.basis, setting.records * setting.tempering
-    size = setting.size
     frame = np.concatenate([place.factor, basis.rest], axis=1)
     last = Known(found.gradient + place.prior[0], np.diag(found.variance))
     known = last.combined(arrival.known)
@@ -195,13 +196,7 @@ def fitted_to(arrival: Arrival, found: Quadratic) -> Fitted:
     at_mode = known.after(step, total, place.bends)
     errors = count**2 * (at_mode.covariance + np.diag(found.wide_cut))
     covariance = np.linalg.inv(precision)
-    # By the model the gradient scatters by K, and noise adds to that: precision that
-    # the records gave is lost, that of the prior is not.
-    known_to = count * own.mean
-    lost = known_to - known_to @ np.linalg.solve(known_to + errors, known_to)
-    aware = precision.copy()
-    aware[:size, :size] -= lost
-    shift = np.linalg.inv(aware) - covariance
+    shift = frame @ _root_of_shift(precision, count * own.mean, errors)
     return Fitted(
         point=place.point,
         factor=place.factor,
@@ -216,7 +211,7 @@ def fitted_to(arrival: Arrival, found: Quadratic) -> Fitted:
         covariance=frame @ covariance @ frame.T,
         noise=errors - count**2 * own.times(step),
         curvature_noise=count * own.noise,
-        shift=frame @ shift @ frame.T,
+        shift=shift @ shift.T,
         rounds=arrival.rounds,
         arrived=arrival.arrived,
         is_far=arrival.arrived and _is_far(arrival, found, last),
@@ -225,6 +220,38 @@ def fitted_to(arrival: Arrival, found: Quadratic) -> Fitted:
         power=found.power,
         extremes=np.array(found.extremes),
     )
+
+
+def _root_of_shift(
+    precision: np.ndarray, informed: np.ndarray, errors: np.ndarray
+) -> np.ndarray:
+    """A root F of the covariance F Fᵀ that errors of the gradient add to the posterior.
+
+    By the model the gradient scatters by K, and errors S add to that: of the precision
+    K that the records gave, K (K + S)⁻¹ S is lost; that of the prior is not. A prior
+    that is not concave, such as Student's t far out, takes precision away, and less
+    than that would be left: it counts where it gives some.
+
+    Parameters
+    ----------
+    precision
+        Of records and prior, in all coordinates.
+    informed
+        K, in the first of them.
+    errors
+        S, in the same.
+    """
+    size = len(informed)
+    records, lost = np.zeros_like(precision), np.zeros_like(precision)
+    records[:size, :size] = informed
+    lost[:size, :size] = np.linalg.solve(informed + errors, informed).T @ errors
+    values, axes = np.linalg.eigh(precision - records)
+    root = np.linalg.cholesky(records + (axes * np.maximum(values, 0)) @ axes.T)
+    whitened = np.linalg.solve(root, np.linalg.solve(root, lost).T)
+    parts, axes = np.linalg.eigh((whitened + whitened.T) / 2)
+    parts = np.clip(parts, 0, _MOST_LOST)
+    axes = np.linalg.solve(root.T, axes)
+    return np.asarray(axes * np.sqrt(parts / (1 - parts)))
 
 
 def _is_far(arrival: Arrival, found: Quadratic, last: Known) -> bool:

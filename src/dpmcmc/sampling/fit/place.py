@@ -15,7 +15,6 @@ from dpmcmc.influence.derivatives import Frame
 from dpmcmc.sampling.fit.basis import Basis
 from dpmcmc.sampling.fit.dispersion import Shape
 from dpmcmc.sampling.fit.geometry import whitening
-from dpmcmc.sampling.fit.known import Known
 from dpmcmc.sampling.fit.prior import LogPrior
 from dpmcmc.sampling.fit.questions import Public
 
@@ -114,6 +113,11 @@ class Place:
             (vectors * np.maximum(values, 0)) @ vectors.T,
         )
 
+    @property
+    def is_straight(self) -> bool:
+        """Whether the model says that no step is too long, but along a scale."""
+        return self.setting.shape is not None and self.setting.shape.is_straight
+
     @cached_property
     def bends(self) -> np.ndarray:
         """A projection on derivatives that a step may change as its square, over rank.
@@ -125,6 +129,20 @@ class Place:
         axes, _ = np.linalg.qr(self.whitening[self.setting.shape.bent].T)
         return axes @ axes.T / max(axes.shape[1], 1)
 
+    def apart(self, curvature: np.ndarray) -> np.ndarray:
+        """A curvature in v without what couples the scale with other coordinates.
+
+        That is in proportion to the gradient by these, and zero where that is.
+        """
+        if self.setting.shape is None or self.setting.shape.scaling is None:
+            return curvature
+        place, back = self.setting.shape.scaling.place, np.linalg.inv(self.whitening)
+        own = back.T @ curvature @ back
+        alone = own[place, place]
+        own[place], own[:, place] = 0.0, 0.0
+        own[place, place] = alone
+        return self.whitening.T @ own @ self.whitening
+
     def cut_variance(self, cut: float) -> np.ndarray:
         """Squares of what a bound cuts off the mean gradient, if it is all one way.
 
@@ -135,7 +153,7 @@ class Place:
         return lost**2 * self.directions
 
     def moved(
-        self, move: np.ndarray, known: Known, part: float
+        self, move: np.ndarray, gradient: np.ndarray, sd: np.ndarray, part: float
     ) -> tuple[np.ndarray, np.ndarray]:
         """The point that a part of a Newton step leads to.
 
@@ -147,8 +165,8 @@ class Place:
         ----------
         move
             The whole step in v.
-        known
-            What is known of the mean gradient of records and prior.
+        gradient, sd
+            The mean gradient of records and prior, in v, and a root of its covariance.
         part
             How much of the step is taken.
         """
@@ -157,9 +175,8 @@ class Place:
         scaling = None if self.setting.shape is None else self.setting.shape.scaling
         if scaling is not None:
             own = np.linalg.inv(self.whitening)[:, scaling.place]
-            sd = np.sqrt(own @ known.covariance @ own)
-            far = scaling.by_gradient(float(own @ known.mean), float(sd))
-            step[scaling.place] = part * far
+            slope, noise = float(own @ gradient), float(np.linalg.norm(sd.T @ own))
+            step[scaling.place] = part * scaling.by_gradient(slope, noise)
             root = np.exp(-scaling.rate * step[scaling.place] / 2)
             roots = np.where(scaling.scaled, root, 1.0)
         return self.point + self.setting.basis.factor @ step, roots
@@ -181,8 +198,3 @@ class Place:
             scaled,
             np.maximum((across**2).T @ squares, _LEAST_SQUARES),
         )
-
-    def at(self, point: np.ndarray) -> "Place":
-        """The same coordinates about another point."""
-        return Place(self.setting, point, self.whitening, self.squares, self.is_first)
-

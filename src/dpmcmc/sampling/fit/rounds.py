@@ -126,8 +126,9 @@ class _Step:
         return float(np.sqrt(np.trace(solved)))
 
     def moved(self) -> tuple[np.ndarray, np.ndarray]:
-        """Where it leads, and what curvatures are multiplied by, as in `Place.moved`."""
-        return self.place.moved(self.whole, self.known, self.fraction)
+        """Where it leads, and roots of what becomes of curvatures: `Place.moved`."""
+        sd = np.linalg.cholesky(self.known.covariance)
+        return self.place.moved(self.whole, self.known.mean, sd, self.fraction)
 
     def across(self, place: Place, power: int) -> np.ndarray:
         """Makes coordinates there of those here: 1 for curvatures, 2 for gradients.
@@ -167,8 +168,7 @@ def newton_rounds(
         place, float(np.clip(needed**2, _LEAST, _MOST)), Curvature.whitened(size)
     )
     search.spent = spent
-    shape = place.setting.shape
-    if shape is not None and shape.is_straight:
+    if place.is_straight:
         search.radius = _STRAIGHT
     while search.can_go_on:
         look = yield from ask_round(
@@ -231,6 +231,8 @@ class _Search:
     @property
     def usual_change(self) -> float:
         """What a step as long as the last one usually changes of the curvature."""
+        if self.place.is_straight and self.last is not None:
+            return 0.0
         return min(self.moved, 1.0) / float(np.sqrt(self.place.setting.size))
 
     def learn(self, look: Look) -> Curvature:
@@ -242,12 +244,12 @@ class _Search:
             # Curvature has gone where nothing moved: it was clipped away.
             wider = min(3 * self.least.hessian, _WIDEST_HESSIAN)
             self.least = self.least._replace(hessian=wider)
+        curvature = self.place.apart(look.curvature + self.place.prior[1])
         found = self.curvature.combined(
-            look.curvature, look.curvature_noise, self.usual_change
+            curvature, look.curvature_noise, self.usual_change
         )
-        total = Curvature(found.mean + self.place.prior[1], found.noise)
         far = np.sqrt(size) if self.moved > _NEAR else 1.0
-        total, self.is_flat = total.positive(far)
+        total, self.is_flat = found.positive(far)
         return total
 
     def go_back(self) -> None:
@@ -256,8 +258,7 @@ class _Search:
         length = self.last.length
         self.radius = min(self.radius, length * self.last.fraction) / 4
         self.moved = length
-        self.last = replace(self.last, fraction=min(1.0, self.radius / length))
-        self.place = self.place.at(self.last.moved()[0])
+        self._go(replace(self.last, fraction=min(1.0, self.radius / length)))
 
     def take(self, look: Look, curvature: Curvature) -> None:
         """Take a Newton step, no longer than the radius."""
@@ -267,11 +268,17 @@ class _Search:
         whole = _step(known, curvature.mean, self.place)
         step = _Step(self.place, look, known, curvature, whole, np.ones(len(whole)))
         part = min(1.0, self.radius / max(step.length, np.finfo(float).tiny))
-        step = replace(step, fraction=part)
+        self._go(replace(step, fraction=part))
+        self.moved = step.length_of(self.place.point - step.place.point)
+
+    def _go(self, step: _Step) -> None:
+        """Look where a step leads, in coordinates that its curvature makes."""
         point, roots = step.moved()
         self.last = replace(step, roots=roots)
-        self.moved = step.length_of(point - self.place.point)
-        self.place = self.place.whitened(point, curvature.mean, look.squares, roots)
+        curvature = step.curvature
+        self.place = step.place.whitened(
+            point, curvature.mean, step.look.squares, roots
+        )
         self.curvature = curvature.turned(self.last.across(self.place, 1))
 
     def has_arrived(self) -> bool:
@@ -359,8 +366,7 @@ def _trusted(
     If the log posterior were quadratic, a fraction a of a step would leave 1 − a of
     the gradient.
     """
-    shape = place.setting.shape
-    if last is None or (shape is not None and shape.is_straight):
+    if last is None or place.is_straight:
         return radius
     back = np.linalg.inv(last.across(place, 2)).T
     gradient, before = back @ look.gradient, last.known.mean
