@@ -4,6 +4,7 @@
 
 from fractions import Fraction
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from dpmcmc.private import Tape, release_counts, release_sum, totals
 from dpmcmc.private.histograms import exact_counts
 from dpmcmc.private.sums import exact_sum
 from dpmcmc.private.tape import Stream
+from dpmcmc.private.totals import spread_over
 
 KINDS = {
     "sum": (release_sum, Gradient(), 0),
@@ -26,33 +28,23 @@ def kind(request):
     return KINDS[request.param]
 
 
-def forget_programs():
-    exact_sum.clear_cache()
-    exact_counts.clear_cache()
-
-
-@pytest.fixture
-def numbers_at_once(monkeypatch):
-    """Set how many numbers a block may hold; programs are made anew for it."""
-
-    def change(number):
-        monkeypatch.setattr(totals, "_NUMBERS_AT_ONCE", number)
-        forget_programs()
-
-    yield change
-    monkeypatch.undo()
-    forget_programs()
-
-
 @pytest.mark.parametrize("count", [1, 15, 16, 17, 1021])
-def test_blocks_change_nothing(kind, numbers_at_once, count):
+def test_blocks_change_nothing(kind, monkeypatch, count):
     release, question, which = kind
     records = simulated(count)[which]
     whole = asked(release, question, records)
     for number in (1, 7 * 15, 16 * SIZE):
-        numbers_at_once(number)
+        monkeypatch.setattr(totals, "_NUMBERS_AT_ONCE", number)
         found = asked(release, question, records)
         np.testing.assert_array_equal(found, whole, strict=True)
+
+
+def test_an_accelerator_holds_more_numbers_at_once():
+    processor, accelerator = (
+        spread_over([SimpleNamespace(platform=name)] * 2) for name in ("cpu", "gpu")
+    )
+    assert processor.devices == accelerator.devices == 2
+    assert accelerator.numbers > 10 * processor.numbers
 
 
 def test_devices_change_nothing(fresh_process):

@@ -19,7 +19,7 @@ from dpmcmc.private.each_record import vector_of
 from dpmcmc.private.opening import Opened
 from dpmcmc.private.records import Records
 from dpmcmc.private.tape import Tape
-from dpmcmc.private.totals import add_up, release_total
+from dpmcmc.private.totals import Spread, add_up, release_total
 
 __all__ = ["Bins", "exact_counts", "release_counts"]
 
@@ -79,12 +79,12 @@ def release_counts(
     )
 
 
-@partial(jax.jit, static_argnames=("model", "bins", "dtype", "devices"))
+@partial(jax.jit, static_argnames=("model", "bins", "dtype", "spread"))
 def exact_counts(
     model: Model,
     bins: Bins,
     dtype: str,
-    devices: int,
+    spread: Spread,
     opened: Opened,
     public: Any,
 ) -> jax.Array:
@@ -106,4 +106,4 @@ def exact_counts(
         return CLIP_STEPS * counts.at[row, place].add(is_in.astype(jnp.int64))
 
     vector = partial(vector_of, bins, model, dtype)
-    return add_up(vector, total, devices, opened, public)
+    return add_up(vector, total, spread, opened, public)

@@ -21,7 +21,7 @@ from dpmcmc.private.each_record import vector_of
 from dpmcmc.private.opening import Opened
 from dpmcmc.private.records import Records
 from dpmcmc.private.tape import Tape
-from dpmcmc.private.totals import add_up, release_total
+from dpmcmc.private.totals import Spread, add_up, release_total
 
 __all__ = ["Measure", "bounded_vectors", "exact_sum", "release_sum"]
 
@@ -80,12 +80,12 @@ def release_sum(
     )
 
 
-@partial(jax.jit, static_argnames=("model", "measure", "dtype", "devices"))
+@partial(jax.jit, static_argnames=("model", "measure", "dtype", "spread"))
 def exact_sum(
     model: Model,
     measure: Measure,
     dtype: str,
-    devices: int,
+    spread: Spread,
     opened: Opened,
     public: Any,
 ) -> jax.Array:
@@ -103,7 +103,7 @@ def exact_sum(
         return jnp.sum(bounded, axis=0, dtype=jnp.int64)
 
     vector = partial(vector_of, measure, model, dtype)
-    return add_up(vector, total, devices, opened, public)
+    return add_up(vector, total, spread, opened, public)
 
 
 def bounded_vectors(
