@@ -4,14 +4,24 @@
 
 from fractions import Fraction
 from itertools import pairwise
+from threading import Thread
 from types import SimpleNamespace
 
+import jax
 import numpy as np
 import pytest
-from answers import SIZE, Gradient, Named, asked, digest, simulated
+from answers import LINEAR, POINT, SIZE, Gradient, Named, asked, digest, simulated
 
 from dpmcmc.arithmetic import CLIP_STEPS
-from dpmcmc.private import Tape, release_counts, release_sum, totals
+from dpmcmc.private import (
+    Records,
+    Tape,
+    foresee_counts,
+    foresee_sum,
+    release_counts,
+    release_sum,
+    totals,
+)
 from dpmcmc.private.histograms import exact_counts
 from dpmcmc.private.sums import exact_sum
 from dpmcmc.private.tape import Stream
@@ -126,3 +136,37 @@ def test_what_was_compiled_serves_other_records(kind):
     before = exact_sum._cache_size() + exact_counts._cache_size()
     asked(release, question, records[::-1].copy(), noise=2.0)
     assert exact_sum._cache_size() + exact_counts._cache_size() == before
+
+
+COMPILED = "/jax/core/compile/backend_compile_duration"
+
+
+@pytest.fixture
+def compiled():
+    """Programs as they are compiled, on whatever thread."""
+    found = []
+
+    def compile_(event, *_, **__):
+        if event == COMPILED:
+            found.append(event)
+
+    jax.monitoring.register_event_duration_secs_listener(compile_)
+    yield found
+    jax.monitoring.unregister_event_duration_listener(compile_)
+
+
+FORESEE = {release_sum: foresee_sum, release_counts: foresee_counts}
+
+
+def test_what_was_foreseen_is_compiled_once_on_another_thread(kind, compiled):
+    release, question, which = kind
+    records = simulated(977)[which]  # a number of records that no other test has
+    on = {"dtype": "float64", "devices": jax.devices()[:1]}
+    compile_ = FORESEE[release](LINEAR, Records(records), question, POINT, **on)
+    assert compiled == []
+    thread = Thread(target=compile_)
+    thread.start()
+    thread.join()
+    assert len(compiled) == 1
+    asked(release, question, records[::-1].copy())
+    assert len(compiled) == 1

@@ -19,12 +19,12 @@ from dpmcmc.arithmetic import CLIP_STEPS
 from dpmcmc.private.context import boundary_arithmetic
 from dpmcmc.private.each_record import vector_of_each
 from dpmcmc.private.exact_normal import rounded_normals
-from dpmcmc.private.opening import Opened, open_blocks, presence
+from dpmcmc.private.opening import Opened, open_blocks, open_records, presence
 from dpmcmc.private.placing import placed, placement
 from dpmcmc.private.records import Records
 from dpmcmc.private.tape import Tape
 
-__all__ = ["Spread", "add_up", "release_total", "spread_over"]
+__all__ = ["Spread", "add_up", "foresee_total", "release_total", "spread_over"]
 
 _NUMBERS_AT_ONCE, _ON_ACCELERATOR = 2**20, 2**24
 """Numbers that are held at once while they are added: as many as a processor's cache
@@ -96,6 +96,38 @@ def _total(
         added = placed(add(spread, opened, public), placement(opened, devices))
         total = np.asarray(added) + total  # waits: one block is used at a time
     return np.asarray(total)
+
+
+def foresee_total(
+    lower: Callable[[Spread, Opened, Any], jax.stages.Lowered],
+    records: Records,
+    public: Any,
+    *,
+    dtype: str,
+    devices: list[jax.Device],
+) -> Callable[[], object]:
+    """Trace a total to come; what is returned compiles it, on any thread.
+
+    Parameters
+    ----------
+    lower
+        Traces what `release_total` will add records with.
+    records, public, dtype, devices
+        As it will be given them; of ``public``, shapes and dtypes.
+
+    Guarantee
+    ---------
+    What is returned depends on the records by their number, shapes and dtypes alone.
+    """
+    with boundary_arithmetic():
+        opened = open_records(records, dtype, devices)[0]
+        traced = lower(spread_over(devices), opened, public)
+
+    def compiled() -> None:
+        with boundary_arithmetic():
+            traced.compile()
+
+    return compiled
 
 
 def spread_over(devices: list[jax.Device]) -> Spread:

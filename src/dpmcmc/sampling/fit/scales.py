@@ -6,6 +6,7 @@ Nothing is known yet, and columns may be of any size. Histograms over powers of 
 each coordinate's curvature are read wherever they stand out of their noise.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -52,7 +53,7 @@ class Scales(NamedTuple):
 
 
 def find_scales(
-    point: np.ndarray, setting: Setting, unravel: Unravel
+    point: np.ndarray, setting: Setting, unravel: Unravel, to_come: Sequence[Ask]
 ) -> Asking[Scales]:
     """Ask for the scale of each coordinate, then for the usual length of a gradient.
 
@@ -65,6 +66,7 @@ def find_scales(
         Frame(point, factor),
         _FRACTION * _FOR_CURVATURE,
         histograms=size,
+        to_come=to_come,
     )
     found = [_visible_sums(row, noise)[0] / records for row in counts]
     curvatures = np.array(found)
