@@ -79,7 +79,7 @@ def test_at_the_end_what_has_not_begun_is_left_out(
 
 
 @pytest.fixture
-def compiled() -> Iterator[Counter[str]]:
+def compiled() -> Counter[str]:
     """Programs by name, as they are compiled, on whatever thread."""
     found = Counter[str]()
 
@@ -88,8 +88,7 @@ def compiled() -> Iterator[Counter[str]]:
             found[fun_name] += 1
 
     jax.monitoring.register_event_duration_secs_listener(compile_)
-    yield found
-    jax.monitoring.unregister_event_duration_listener(compile_)
+    return found
 
 
 @pytest.mark.usefixtures("deciding")
