@@ -13,6 +13,7 @@ import numpy as np
 from dpmcmc.model.model import Model
 from dpmcmc.private import Records, Tape, release_counts, release_sum
 from dpmcmc.private.opening import open_records
+from dpmcmc.private.totals import spread_over
 
 SIZE = 3
 """Coordinates of a record, and histograms that it is in."""
@@ -49,7 +50,7 @@ def total_of(exact, question, records, dtype="float64", devices=1):
     with jax.enable_x64(True):
         devices = jax.devices()[:devices]
         opened, _ = open_records(Records(records), dtype, devices)
-        given = (LINEAR, question, dtype, len(devices), opened, POINT)
+        given = (LINEAR, question, dtype, spread_over(devices), opened, POINT)
         total = np.asarray(exact(*given))
         assert total.dtype == np.int64
         return total

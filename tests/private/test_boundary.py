@@ -42,6 +42,7 @@ EXPORTED = {
     *("BatchDecision", "CorrectedNoise", "Grid", "NormalMixture"),
     *("PLAIN", "Influence"),
     *("Bins", "Measure", "release_counts", "release_sum"),
+    *("foresee_counts", "foresee_sum"),
 }
 INNER_NAMES = {
     *("_SEALED", "_READ", "_PLACED", "open_records", "open_on_host", "Opened"),
@@ -55,6 +56,7 @@ INNER_NAMES = {
         "bounded_vectors",
         "rounded_normals",
         "release_total",
+        "foresee_total",
     ),
     *("exact_sum", "exact_counts", "add_up", "vector_of_each", "looks_of_each"),
     *("vector_of",),
@@ -98,7 +100,10 @@ def faults_of(source):
     return faults + sorted(set(names_used(tree)) & INNER_NAMES)
 
 
-RELEASES = {"Chains", "Tape", "release_counts", "release_sum"}
+RELEASES = {
+    *("Chains", "Tape", "release_counts", "release_sum"),
+    *("foresee_counts", "foresee_sum"),
+}
 STAGES = {
     *("sampling/chain.py", "sampling/check.py", "sampling/fit/stage.py"),
     *("sampling/stages.py", "sampling/sufficient_statistics.py"),

@@ -4,16 +4,28 @@
 
 from fractions import Fraction
 from itertools import pairwise
+from threading import Thread
+from types import SimpleNamespace
 
+import jax
 import numpy as np
 import pytest
-from answers import SIZE, Gradient, Named, asked, digest, simulated
+from answers import LINEAR, POINT, SIZE, Gradient, Named, asked, digest, simulated
 
 from dpmcmc.arithmetic import CLIP_STEPS
-from dpmcmc.private import Tape, release_counts, release_sum, totals
+from dpmcmc.private import (
+    Records,
+    Tape,
+    foresee_counts,
+    foresee_sum,
+    release_counts,
+    release_sum,
+    totals,
+)
 from dpmcmc.private.histograms import exact_counts
 from dpmcmc.private.sums import exact_sum
 from dpmcmc.private.tape import Stream
+from dpmcmc.private.totals import spread_over
 
 KINDS = {
     "sum": (release_sum, Gradient(), 0),
@@ -26,33 +38,23 @@ def kind(request):
     return KINDS[request.param]
 
 
-def forget_programs():
-    exact_sum.clear_cache()
-    exact_counts.clear_cache()
-
-
-@pytest.fixture
-def numbers_at_once(monkeypatch):
-    """Set how many numbers a block may hold; programs are made anew for it."""
-
-    def change(number):
-        monkeypatch.setattr(totals, "_NUMBERS_AT_ONCE", number)
-        forget_programs()
-
-    yield change
-    monkeypatch.undo()
-    forget_programs()
-
-
 @pytest.mark.parametrize("count", [1, 15, 16, 17, 1021])
-def test_blocks_change_nothing(kind, numbers_at_once, count):
+def test_blocks_change_nothing(kind, monkeypatch, count):
     release, question, which = kind
     records = simulated(count)[which]
     whole = asked(release, question, records)
     for number in (1, 7 * 15, 16 * SIZE):
-        numbers_at_once(number)
+        monkeypatch.setattr(totals, "_NUMBERS_AT_ONCE", number)
         found = asked(release, question, records)
         np.testing.assert_array_equal(found, whole, strict=True)
+
+
+def test_an_accelerator_holds_more_numbers_at_once():
+    processor, accelerator = (
+        spread_over([SimpleNamespace(platform=name)] * 2) for name in ("cpu", "gpu")
+    )
+    assert processor.devices == accelerator.devices == 2
+    assert accelerator.numbers > 10 * processor.numbers
 
 
 def test_devices_change_nothing(fresh_process):
@@ -134,3 +136,36 @@ def test_what_was_compiled_serves_other_records(kind):
     before = exact_sum._cache_size() + exact_counts._cache_size()
     asked(release, question, records[::-1].copy(), noise=2.0)
     assert exact_sum._cache_size() + exact_counts._cache_size() == before
+
+
+COMPILED = "/jax/core/compile/backend_compile_duration"
+
+
+@pytest.fixture
+def compiled():
+    """Programs as they are compiled, on whatever thread."""
+    found = []
+
+    def compile_(event, *_, **__):
+        if event == COMPILED:
+            found.append(event)
+
+    jax.monitoring.register_event_duration_secs_listener(compile_)
+    return found
+
+
+FORESEE = {release_sum: foresee_sum, release_counts: foresee_counts}
+
+
+def test_what_was_foreseen_is_compiled_once_on_another_thread(kind, compiled):
+    release, question, which = kind
+    records = simulated(977)[which]  # a number of records that no other test has
+    on = {"dtype": "float64", "devices": jax.devices()[:1]}
+    compile_ = FORESEE[release](LINEAR, Records(records), question, POINT, **on)
+    assert compiled == []
+    thread = Thread(target=compile_)
+    thread.start()
+    thread.join()
+    assert len(compiled) == 1
+    asked(release, question, records[::-1].copy())
+    assert len(compiled) == 1

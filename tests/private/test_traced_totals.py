@@ -11,6 +11,7 @@ from programs import Source, trace_sources
 
 from dpmcmc.private import histograms, sums
 from dpmcmc.private.opening import Opened
+from dpmcmc.private.totals import spread_over
 
 COUNT = 1021  # a prime, so that no other axis has its length
 
@@ -24,11 +25,12 @@ def sources_of_total(name, dtype="float64"):
     """Trace the exact total of one block and follow the records through it."""
     exact, question = TOTALS[name]
     exact.clear_cache()
+    spread = spread_over(jax.devices()[:1])
     with jax.enable_x64(True):
         opened = Opened(np.zeros((COUNT, SIZE), dtype), np.ones(COUNT, bool))
 
         def total(opened, public):
-            return exact(LINEAR, question, dtype, 1, opened, public)
+            return exact(LINEAR, question, dtype, spread, opened, public)
 
         program = jax.make_jaxpr(total)(opened, POINT)
     sources, dtypes = [Source.RECORD, Source.RECORD, Source.PUBLIC], []

@@ -26,6 +26,7 @@ from dpmcmc.private.influence import PLAIN
 from dpmcmc.private.opening import open_on_host, open_records
 from dpmcmc.private.ratios import Grid, clip_to_grid
 from dpmcmc.private.sums import exact_sum
+from dpmcmc.private.totals import spread_over
 from dpmcmc.private.units import arrange, membership
 
 MOST, UNITS = 3, 4
@@ -157,7 +158,7 @@ def totals(units):
     entries = opened(units)
     with boundary_arithmetic():
         return [
-            np.asarray(add(1, entries, START))
+            np.asarray(add(spread_over(jax.devices()[:1]), entries, START))
             for add in (
                 lambda *it: exact_sum(MODEL, _score, "float64", *it),
                 lambda *it: exact_counts(MODEL, BINS, "float64", *it),

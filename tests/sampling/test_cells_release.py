@@ -19,11 +19,13 @@ from dpmcmc.arithmetic import CLIP_STEPS
 from dpmcmc.private import Records, Tape, release_counts
 from dpmcmc.private.histograms import exact_counts
 from dpmcmc.private.opening import Opened
+from dpmcmc.private.totals import spread_over
 from dpmcmc.sampling.asked_of_statistics import CellOf
 from dpmcmc.sampling.problem import make_problem
 from dpmcmc.sampling.sample import plan_run
 
 CELLS = 5
+ONE = spread_over(jax.devices()[:1])
 
 
 def hostile(record):
@@ -41,7 +43,7 @@ def model_of(of_record=hostile, cells=CELLS):
 def counts_of(model, x):
     opened = Opened({"x": jnp.asarray(x)}, jnp.asarray(len(x)))
     cell = CellOf(model.statistics)
-    return np.asarray(exact_counts(model, cell, "float64", 1, opened, ()))[0]
+    return np.asarray(exact_counts(model, cell, "float64", ONE, opened, ()))[0]
 
 
 def test_one_record_moves_the_counts_by_the_root_of_two_and_no_more():

@@ -21,6 +21,7 @@ from dpmcmc.errors import InputError
 from dpmcmc.model.margins import Margin
 from dpmcmc.private.histograms import exact_counts
 from dpmcmc.private.opening import Opened
+from dpmcmc.private.totals import spread_over
 from dpmcmc.sampling import sufficient_statistics
 from dpmcmc.sampling.asked_of_statistics import BinOf, CellOf
 from dpmcmc.sampling.problem import make_problem
@@ -28,6 +29,7 @@ from dpmcmc.sampling.sample import plan_run
 from dpmcmc.sampling.stages import Context
 
 CELLS = 6
+ONE = spread_over(jax.devices()[:1])
 MARGINS = (
     Margin(np.array([0, 0, 1, 1, 2, 2]), 0.2, "one"),
     Margin(np.array([0, 1, 0, 1, 0, 1]), 0.3, "other"),
@@ -63,7 +65,7 @@ def moved(bins, one, other):
 
     def counts(value):
         opened = Opened({"x": jnp.asarray([3.0, value, 0.0])}, jnp.asarray(3))
-        return np.asarray(exact_counts(MODEL, bins, "float64", 1, opened, ()))
+        return np.asarray(exact_counts(MODEL, bins, "float64", ONE, opened, ()))
 
     with jax.enable_x64(True), np.errstate(all="ignore"):
         return int(np.sum((counts(one) - counts(other)) ** 2)) / CLIP_STEPS**2

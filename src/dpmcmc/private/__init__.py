@@ -11,13 +11,13 @@ from dpmcmc.private.acceptance import FullData
 from dpmcmc.private.chains import Chains
 from dpmcmc.private.decisions import BatchDecision, CorrectedNoise
 from dpmcmc.private.distributions import NormalMixture
-from dpmcmc.private.histograms import Bins, release_counts
+from dpmcmc.private.histograms import Bins, foresee_counts, release_counts
 from dpmcmc.private.influence import PLAIN, Influence
 from dpmcmc.private.minibatch import Minibatch
 from dpmcmc.private.moves import Released, Test
 from dpmcmc.private.ratios import Grid
 from dpmcmc.private.records import Records
-from dpmcmc.private.sums import Measure, release_sum
+from dpmcmc.private.sums import Measure, foresee_sum, release_sum
 from dpmcmc.private.tape import Tape
 
 __all__ = [
@@ -36,6 +36,8 @@ __all__ = [
     "Released",
     "Tape",
     "Test",
+    "foresee_counts",
+    "foresee_sum",
     "release_counts",
     "release_sum",
 ]

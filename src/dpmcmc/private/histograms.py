@@ -6,6 +6,7 @@ Bins have public edges. A record is in at most one bin of each histogram. Counts
 exact integers, and leave with normal noise on them.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
 
@@ -19,9 +20,9 @@ from dpmcmc.private.each_record import vector_of
 from dpmcmc.private.opening import Opened
 from dpmcmc.private.records import Records
 from dpmcmc.private.tape import Tape
-from dpmcmc.private.totals import add_up, release_total
+from dpmcmc.private.totals import Spread, add_up, foresee_total, release_total
 
-__all__ = ["Bins", "exact_counts", "release_counts"]
+__all__ = ["Bins", "exact_counts", "foresee_counts", "release_counts"]
 
 
 class Bins(Protocol):
@@ -79,12 +80,26 @@ def release_counts(
     )
 
 
-@partial(jax.jit, static_argnames=("model", "bins", "dtype", "devices"))
+def foresee_counts(
+    model: Model,
+    records: Records,
+    bins: Bins,
+    public: Any,
+    *,
+    dtype: str,
+    devices: list[jax.Device],
+) -> Callable[[], object]:
+    """Trace histograms to come; what is returned compiles them: see `foresee_total`."""
+    lower = partial(exact_counts.lower, model, bins, dtype)
+    return foresee_total(lower, records, public, dtype=dtype, devices=devices)
+
+
+@partial(jax.jit, static_argnames=("model", "bins", "dtype", "spread"))
 def exact_counts(
     model: Model,
     bins: Bins,
     dtype: str,
-    devices: int,
+    spread: Spread,
     opened: Opened,
     public: Any,
 ) -> jax.Array:
@@ -106,4 +121,4 @@ def exact_counts(
         return CLIP_STEPS * counts.at[row, place].add(is_in.astype(jnp.int64))
 
     vector = partial(vector_of, bins, model, dtype)
-    return add_up(vector, total, devices, opened, public)
+    return add_up(vector, total, spread, opened, public)

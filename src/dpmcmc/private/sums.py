@@ -7,6 +7,7 @@ norm-clipped, put on a grid of integers, and its length is checked once more on 
 integers, so that no rounding of floats lets one record count for more than it may.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
 
@@ -21,9 +22,9 @@ from dpmcmc.private.each_record import vector_of
 from dpmcmc.private.opening import Opened
 from dpmcmc.private.records import Records
 from dpmcmc.private.tape import Tape
-from dpmcmc.private.totals import add_up, release_total
+from dpmcmc.private.totals import Spread, add_up, foresee_total, release_total
 
-__all__ = ["Measure", "bounded_vectors", "exact_sum", "release_sum"]
+__all__ = ["Measure", "bounded_vectors", "exact_sum", "foresee_sum", "release_sum"]
 
 _MARGIN = 1 - 2.0**-40
 """Length to which vectors are clipped: rounding must not take them beyond 1."""
@@ -80,12 +81,26 @@ def release_sum(
     )
 
 
-@partial(jax.jit, static_argnames=("model", "measure", "dtype", "devices"))
+def foresee_sum(
+    model: Model,
+    records: Records,
+    measure: Measure,
+    public: Any,
+    *,
+    dtype: str,
+    devices: list[jax.Device],
+) -> Callable[[], object]:
+    """Trace a sum to come; what is returned compiles it: see `foresee_total`."""
+    lower = partial(exact_sum.lower, model, measure, dtype)
+    return foresee_total(lower, records, public, dtype=dtype, devices=devices)
+
+
+@partial(jax.jit, static_argnames=("model", "measure", "dtype", "spread"))
 def exact_sum(
     model: Model,
     measure: Measure,
     dtype: str,
-    devices: int,
+    spread: Spread,
     opened: Opened,
     public: Any,
 ) -> jax.Array:
@@ -103,7 +118,7 @@ def exact_sum(
         return jnp.sum(bounded, axis=0, dtype=jnp.int64)
 
     vector = partial(vector_of, measure, model, dtype)
-    return add_up(vector, total, devices, opened, public)
+    return add_up(vector, total, spread, opened, public)
 
 
 def bounded_vectors(

@@ -8,7 +8,7 @@ total leaves with normal noise on it, and only so.
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -19,24 +19,37 @@ from dpmcmc.arithmetic import CLIP_STEPS
 from dpmcmc.private.context import boundary_arithmetic
 from dpmcmc.private.each_record import vector_of_each
 from dpmcmc.private.exact_normal import rounded_normals
-from dpmcmc.private.opening import Opened, open_blocks, presence
+from dpmcmc.private.opening import Opened, open_blocks, open_records, presence
 from dpmcmc.private.placing import placed, placement
 from dpmcmc.private.records import Records
 from dpmcmc.private.tape import Tape
 
-__all__ = ["add_up", "release_total"]
+__all__ = ["Spread", "add_up", "foresee_total", "release_total", "spread_over"]
 
-_NUMBERS_AT_ONCE = 2**20
-"""Numbers that are held at once while they are added."""
+_NUMBERS_AT_ONCE, _ON_ACCELERATOR = 2**20, 2**24
+"""Numbers that are held at once while they are added: as many as a processor's cache
+holds, or enough to keep an accelerator busy. What a record's numbers are made of, such
+as gradients for all its possible responses, may take many times their memory."""
 
 _MOST_NUMBERS = 2**20
 _MOST_NOISE = 2.0**30
 _FOR_ROUNDING = 1 + 2.0**-50
 """Makes up for a quotient that was rounded, of which the noise was chosen."""
 
-Add = Callable[[int, Opened, Any], jax.Array]
-"""Adds the records, which are spread over that number of devices, with public arrays:
-the exact int64 total, which never leaves as it is."""
+
+class Spread(NamedTuple):
+    """How records are gone through: over how many devices, side by side.
+
+    ``numbers`` is how many numbers each holds at once.
+    """
+
+    devices: int
+    numbers: int
+
+
+Add = Callable[[Spread, Opened, Any], jax.Array]
+"""Adds the records, which are spread over devices, with public arrays: the exact int64
+total, which never leaves as it is."""
 
 
 def release_total(
@@ -78,16 +91,55 @@ def _total(
 ) -> np.ndarray:
     """The exact total of all records, block by block if they are streamed."""
     total: Any = 0
+    spread = spread_over(devices)
     for opened in open_blocks(records, dtype, devices):
-        added = placed(add(len(devices), opened, public), placement(opened, devices))
+        added = placed(add(spread, opened, public), placement(opened, devices))
         total = np.asarray(added) + total  # waits: one block is used at a time
     return np.asarray(total)
+
+
+def foresee_total(
+    lower: Callable[[Spread, Opened, Any], jax.stages.Lowered],
+    records: Records,
+    public: Any,
+    *,
+    dtype: str,
+    devices: list[jax.Device],
+) -> Callable[[], object]:
+    """Trace a total to come; what is returned compiles it, on any thread.
+
+    Parameters
+    ----------
+    lower
+        Traces what `release_total` will add records with.
+    records, public, dtype, devices
+        As it will be given them; of ``public``, shapes and dtypes.
+
+    Guarantee
+    ---------
+    What is returned depends on the records by their number, shapes and dtypes alone.
+    """
+    with boundary_arithmetic():
+        opened = open_records(records, dtype, devices)[0]
+        traced = lower(spread_over(devices), opened, public)
+
+    def compiled() -> None:
+        with boundary_arithmetic():
+            traced.compile()
+
+    return compiled
+
+
+def spread_over(devices: list[jax.Device]) -> Spread:
+    """How records are gone through on these devices."""
+    is_cpu = devices[0].platform == "cpu"
+    return Spread(len(devices), _NUMBERS_AT_ONCE if is_cpu else _ON_ACCELERATOR)
 
 
 def add_up(
     vector: Callable[[Any, Any], jax.Array],
     total: Callable[[jax.Array, jax.Array], jax.Array],
-    devices: int,
+    spread: Spread,
     opened: Opened,
     public: Any,
 ) -> jax.Array:
@@ -113,8 +165,9 @@ def add_up(
     sample = jax.eval_shape(alone, opened)
     if sample.size > _MOST_NUMBERS:
         raise ValueError(f"a total of shape {sample.shape} is too long to add")
+    devices = spread.devices
     count = len(opened.present) // devices
-    rows = min(max(1, _NUMBERS_AT_ONCE // sample.size), count)
+    rows = min(max(1, spread.numbers // sample.size), count)
     if rows == count:
         return added(*opened)
 

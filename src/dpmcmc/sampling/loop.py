@@ -9,12 +9,14 @@ from dpmcmc.posterior import Posterior
 from dpmcmc.sampling.chain import Chain
 from dpmcmc.sampling.checkpoint import Checkpoint
 from dpmcmc.sampling.compiled import kept_programs
+from dpmcmc.sampling.on_host import on_host
 from dpmcmc.sampling.plan import Plan
 from dpmcmc.sampling.stages import Context, Part, SoFar
 
 __all__ = ["run"]
 
 
+@on_host()
 @kept_programs()
 def run(plan: Plan, context: Context, checkpoint: Checkpoint) -> Posterior:
     """Run the stages of a plan in order, and collect what they released.

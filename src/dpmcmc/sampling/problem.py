@@ -25,6 +25,7 @@ from dpmcmc.model.tracing import is_double, shapes_of, show_shapes
 from dpmcmc.model.units import Unit, unit_model
 from dpmcmc.private import Records
 from dpmcmc.sampling.compiled import kept_programs
+from dpmcmc.sampling.on_host import host, on_host
 
 __all__ = ["Precision", "Problem", "make_problem"]
 
@@ -82,10 +83,10 @@ class Problem:
         return self.records.sizes is not None and processes.together() > 1
 
     @property
-    def own_device(self) -> jax.Device:
-        """A device of this process."""
+    def public_device(self) -> jax.Device:
+        """Where chains run that read no record: the host, if JAX has it."""
         own = processes.own()
-        return next(one for one in self.devices if one.process_index == own)
+        return host() or next(one for one in self.devices if one.process_index == own)
 
     @property
     def coordinates(self) -> int:
@@ -117,6 +118,7 @@ class Problem:
         return np.concatenate(leaves).astype(np.float64)
 
 
+@on_host()
 @kept_programs()
 def make_problem(
     model: Model | Callable[..., Any],

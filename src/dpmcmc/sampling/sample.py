@@ -28,6 +28,7 @@ from dpmcmc.sampling.checkpoint import Checkpoint, MemoryCheckpoint
 from dpmcmc.sampling.control_variates import ControlVariates
 from dpmcmc.sampling.loop import run
 from dpmcmc.sampling.minibatch_barker import MinibatchBarker
+from dpmcmc.sampling.on_host import on_host
 from dpmcmc.sampling.passes import warn_of_passes
 from dpmcmc.sampling.plan import Method, Plan, Request
 from dpmcmc.sampling.problem import Precision, Problem, make_problem
@@ -223,6 +224,7 @@ def sample_not_private(
     return run(plan, context, MemoryCheckpoint())
 
 
+@on_host()
 def plan_run(
     problem: Problem,
     method: Method | None,

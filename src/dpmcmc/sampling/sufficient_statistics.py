@@ -132,7 +132,7 @@ class SufficientStatistics:
                 problem,
                 records=PUBLIC,
                 dtype="float64",
-                devices=(problem.own_device,),
+                devices=(problem.public_device,),
             )
             points = repeated(found.wide_mean, lengths.chains)
             used = replace(READS_NOTHING, influence=found.alone)

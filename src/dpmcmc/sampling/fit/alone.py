@@ -36,7 +36,7 @@ def quadratic_alone(
     covariance = frame @ np.linalg.inv(total) @ frame.T
     top = problem.unravel(fitted.point + frame @ v, np.float64)
     public = replace(
-        problem, records=PUBLIC, dtype="float64", devices=(problem.own_device,)
+        problem, records=PUBLIC, dtype="float64", devices=(problem.public_device,)
     )
     return ChainSetup(
         public,

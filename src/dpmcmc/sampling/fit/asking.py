@@ -7,7 +7,7 @@ next depends on what was released and on nothing else; and a fit that was interr
 goes on by being sent again what was kept.
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -32,12 +32,16 @@ class Ask(NamedTuple):
         The fraction of the fit's budget to pay, in squares of μ.
     histograms
         How many histograms are asked for; 0 for a sum of vectors.
+    to_come
+        Questions that are likely to follow, with public numbers of the right shapes and
+        no fraction: their programs may be compiled meanwhile.
     """
 
     question: Measure | Bins
     public: Any
     fraction: float
     histograms: int = 0
+    to_come: "Sequence[Ask]" = ()
 
 
 class Answer(NamedTuple):

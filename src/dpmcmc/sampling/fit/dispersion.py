@@ -169,7 +169,9 @@ def _bent(here: _Seen, there: _Seen, move: np.ndarray) -> np.ndarray:
     """Whose derivatives a move changes otherwise than second derivatives say."""
     foreseen = here.second @ move
     missed = np.abs(there.first - here.first - foreseen)
-    sizes = np.abs(here.first) + np.abs(there.first) + np.abs(here.second) @ np.abs(move)
+    sizes = (
+        np.abs(here.first) + np.abs(there.first) + np.abs(here.second) @ np.abs(move)
+    )
     is_finite = np.all(np.isfinite(sizes), axis=1)
     if np.sum(is_finite) < _FEWEST:
         return np.ones(len(move), bool)

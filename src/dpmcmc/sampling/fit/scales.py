@@ -6,6 +6,7 @@ Nothing is known yet, and columns may be of any size. Histograms over powers of 
 each coordinate's curvature are read wherever they stand out of their noise.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -59,7 +60,11 @@ class Scales(NamedTuple):
 
 
 def find_scales(
-    point: np.ndarray, setting: Setting, budget: float, unravel: Unravel
+    point: np.ndarray,
+    setting: Setting,
+    budget: float,
+    unravel: Unravel,
+    to_come: Sequence[Ask] = (),
 ) -> Asking[Scales]:
     """Ask for the scale of each coordinate, then for the usual length of a gradient.
 
@@ -77,12 +82,18 @@ def find_scales(
         The μ of the whole fit.
     unravel
         Makes θ of its coordinates.
+    to_come
+        Questions that will follow.
     """
     factor, records, size = setting.basis.factor, setting.records, setting.size
     each = 2 * (_VISIBLE / (_GROUP * budget * records)) ** 2
     paid = float(np.clip(size * each, *_FOR_CURVATURE))
     counts, noise = yield Ask(
-        CurvatureBins(unravel), Frame(point, factor), paid, histograms=size
+        CurvatureBins(unravel),
+        Frame(point, factor),
+        paid,
+        histograms=size,
+        to_come=to_come,
     )
     found = [_visible_sums(row, noise)[0] / records for row in counts]
     curvatures = np.array(found)

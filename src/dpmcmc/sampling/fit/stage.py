@@ -3,7 +3,8 @@
 """The stage of the fit: answers what the fit asks, on one budget fixed beforehand."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,12 +13,14 @@ import numpy as np
 
 from dpmcmc.accounting import GaussianRelease
 from dpmcmc.posterior.statement import StageSummary
-from dpmcmc.private import release_counts, release_sum
+from dpmcmc.private import foresee_counts, foresee_sum, release_counts, release_sum
 from dpmcmc.progress import steps_bar
+from dpmcmc.sampling.ahead import Ahead
 from dpmcmc.sampling.fit.asking import Answer, Ask, Asking
 from dpmcmc.sampling.fit.basis import basis_of
 from dpmcmc.sampling.fit.dispersion import shape_of
 from dpmcmc.sampling.fit.fitted import MOST_MISFIT, MOST_MISSED, Fitted, fitted_to
+from dpmcmc.sampling.fit.foreseen import foreseen
 from dpmcmc.sampling.fit.last import ask_last
 from dpmcmc.sampling.fit.misfit import (
     ResidualBins,
@@ -110,7 +113,11 @@ class Fit:
         asked, number, again = 0.0, len(charged), iter(kept)
         asking = self._asking(context.problem)
         ask = next(asking)
-        with steps_bar(100, context.label("Fitting"), context.progress, "%") as bar:
+        label = context.label("Fitting")
+        with (
+            steps_bar(100, label, context.progress, "%") as bar,
+            closing(Ahead()) as ahead,
+        ):
             while True:
                 part = next(again, None)
                 if part is None:
@@ -123,6 +130,9 @@ class Fit:
                         return
                     name = f"answer-{number:03d}"
                     charge(name, {GaussianRelease(mu): 1})
+                    if ask.to_come:
+                        ahead.begin(_programs(context.problem, ask))
+                    ahead.wait(ask.question)
                     part = Part(name, _released(context, ask, mu, name))
                     spent.append(mu**2)
                     number += 1
@@ -208,11 +218,13 @@ class Fit:
             self.tempering,
             shape_of(problem, start, basis.factor, self.unravel),
         )
-        scales = yield from find_scales(start, setting, self.mu, self.unravel)
-        first = Place(setting, *scales[:3], is_first=True)
-        arrival = yield from newton_rounds(
-            first, self.mu, scales.spent, self.unravel
+        moves = _stacked(problem, np.zeros((_MOVES, len(start))))
+        to_come = foreseen(problem, setting, self.unravel, moves if self.clip else None)
+        scales = yield from find_scales(
+            start, setting, self.mu, self.unravel, tuple(to_come)
         )
+        first = Place(setting, *scales[:3], is_first=True)
+        arrival = yield from newton_rounds(first, self.mu, scales.spent, self.unravel)
         quadratic = yield from ask_last(
             arrival,
             1 - arrival.spent - 2 * _RESIDUALS,
@@ -240,6 +252,30 @@ class Fit:
             misfit=cut_by(Counts(counts[0], noise), self.clip, problem.size),
             missed=missed_by(*sums, self.clip),
             uncertain=fitted.differences(points[1] - points[0]),
+        )
+
+
+def _programs(
+    problem: Problem, ask: Ask
+) -> Iterator[tuple[object, Callable[[], object]]]:
+    """The programs of a question that was charged and of those to come, once traced.
+
+    Processes that share the records would compile theirs in any order: they wait.
+    """
+    if problem.records.sizes is not None:
+        return
+    for one in (ask, *ask.to_come):
+        foresee: Any = foresee_counts if one.histograms else foresee_sum
+        yield (
+            one.question,
+            foresee(
+                problem.model,
+                problem.records,
+                one.question,
+                one.public,
+                dtype=problem.dtype,
+                devices=list(problem.devices),
+            ),
         )
 
 
