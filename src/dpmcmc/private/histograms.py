@@ -20,7 +20,7 @@ from dpmcmc.private.each_record import vector_of
 from dpmcmc.private.opening import Opened
 from dpmcmc.private.records import Records
 from dpmcmc.private.tape import Tape
-from dpmcmc.private.totals import Spread, add_up, foresee_total, release_total
+from dpmcmc.private.totals import COMPILED, Spread, add_up, foresee_total, release_total
 
 __all__ = ["Bins", "exact_counts", "foresee_counts", "release_counts"]
 
@@ -94,7 +94,11 @@ def foresee_counts(
     return foresee_total(lower, records, public, dtype=dtype, devices=devices)
 
 
-@partial(jax.jit, static_argnames=("model", "bins", "dtype", "spread"))
+@partial(
+    jax.jit,
+    static_argnames=("model", "bins", "dtype", "spread"),
+    compiler_options=COMPILED,
+)
 def exact_counts(
     model: Model,
     bins: Bins,

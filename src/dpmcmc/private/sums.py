@@ -22,7 +22,7 @@ from dpmcmc.private.each_record import vector_of
 from dpmcmc.private.opening import Opened
 from dpmcmc.private.records import Records
 from dpmcmc.private.tape import Tape
-from dpmcmc.private.totals import Spread, add_up, foresee_total, release_total
+from dpmcmc.private.totals import COMPILED, Spread, add_up, foresee_total, release_total
 
 __all__ = ["Measure", "bounded_vectors", "exact_sum", "foresee_sum", "release_sum"]
 
@@ -95,7 +95,11 @@ def foresee_sum(
     return foresee_total(lower, records, public, dtype=dtype, devices=devices)
 
 
-@partial(jax.jit, static_argnames=("model", "measure", "dtype", "spread"))
+@partial(
+    jax.jit,
+    static_argnames=("model", "measure", "dtype", "spread"),
+    compiler_options=COMPILED,
+)
 def exact_sum(
     model: Model,
     measure: Measure,

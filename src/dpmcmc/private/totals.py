@@ -24,7 +24,14 @@ from dpmcmc.private.placing import placed, placement
 from dpmcmc.private.records import Records
 from dpmcmc.private.tape import Tape
 
-__all__ = ["Spread", "add_up", "foresee_total", "release_total", "spread_over"]
+__all__ = [
+    "COMPILED",
+    "Spread",
+    "add_up",
+    "foresee_total",
+    "release_total",
+    "spread_over",
+]
 
 _NUMBERS_AT_ONCE, _ON_ACCELERATOR = 2**20, 2**24
 """Numbers that are held at once while they are added: as many as a processor's cache
@@ -35,6 +42,11 @@ _MOST_NUMBERS = 2**20
 _MOST_NOISE = 2.0**30
 _FOR_ROUNDING = 1 + 2.0**-50
 """Makes up for a quotient that was rounded, of which the noise was chosen."""
+
+
+COMPILED = {"xla_gpu_autotune_level": 0}
+"""How programs are compiled: a GPU does not try several kernels against the clock,
+which takes ten seconds for a fit, and may choose others the next time."""
 
 
 class Spread(NamedTuple):
