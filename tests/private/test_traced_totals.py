@@ -28,11 +28,8 @@ def sources_of_total(name, dtype="float64"):
     spread = spread_over(jax.devices()[:1])
     with jax.enable_x64(True):
         opened = Opened(np.zeros((COUNT, SIZE), dtype), np.ones(COUNT, bool))
-
-        def total(opened, public):
-            return exact(LINEAR, question, dtype, spread, opened, public)
-
-        program = jax.make_jaxpr(total)(opened, POINT)
+        traced = exact.trace(LINEAR, question, dtype, spread, opened, POINT)
+        program = traced.jaxpr
     sources, dtypes = [Source.RECORD, Source.RECORD, Source.PUBLIC], []
     found = trace_sources(program.jaxpr, sources, COUNT, dtypes)
     exact.clear_cache()
