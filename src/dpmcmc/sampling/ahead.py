@@ -13,7 +13,8 @@ from contextlib import suppress
 
 __all__ = ["Ahead"]
 
-_THREADS = min(8, os.cpu_count() or 1)
+_THREADS = min(8, max(1, (os.cpu_count() or 1) // 2))
+"""At most half the cores: compilers that share a core take longer, all together."""
 
 Compile = Callable[[], object]
 """Compiles a program that has been traced."""
