@@ -98,7 +98,7 @@ def ask_round(
     squares = _drawn(
         total[size : 2 * size] * squares_units,
         noise * squares_units,
-        min(tail.root_mean_square(), _SQUARES_BOUND) ** 2 * place.squares,
+        min(usual, _SQUARES_BOUND) ** 2 * place.squares,
     )
     clipped = hessian_tail.cut(most) * size / records / np.sqrt(2 * size)
     return Look(
@@ -118,10 +118,11 @@ def ask_round(
 def _drawn(found: np.ndarray, noise: np.ndarray, expected: np.ndarray) -> np.ndarray:
     """Mean squares by coordinate, drawn to what lengths say as far as noise hides them.
 
-    They may be as far from it as it is large.
+    What is less than its noise is taken to be as large, as far as it counts.
     """
     weight = 1 / (1 + (noise / expected) ** 2)
-    return np.maximum(expected + weight * (found - expected), _FLATTEST * expected)
+    drawn = expected + weight * (found - expected)
+    return np.maximum(drawn, np.maximum(weight * noise, _FLATTEST * expected))
 
 
 def _parts(size: int, fraction: float) -> np.ndarray:
