@@ -120,7 +120,7 @@ def _drawn(found: np.ndarray, noise: np.ndarray, expected: np.ndarray) -> np.nda
 
     They may be as far from it as it is large.
     """
-    weight = 1 / (1 + (noise / expected) ** 2)
+    weight = expected**2 / (expected**2 + noise**2)
     return np.maximum(expected + weight * (found - expected), _FLATTEST * expected)
 
 

@@ -244,7 +244,7 @@ class _Search:
             # Curvature has gone where nothing moved: it was clipped away.
             wider = min(3 * self.least.hessian, _WIDEST_HESSIAN)
             self.least = self.least._replace(hessian=wider)
-        curvature = self.place.apart(look.curvature + self.place.prior[1])
+        curvature = self.place.apart(look.curvature) + self.place.prior[1]
         found = self.curvature.combined(
             curvature, look.curvature_noise, self.usual_change
         )
