@@ -289,7 +289,9 @@ def test_what_a_scale_changes_in_part_is_bent() -> None:
     ],
     ids=["mean", "log rate", "log odds", "the prior alone"],
 )
-def test_models_of_one_coordinate(likelihood: Any, bent: bool, is_straight: bool) -> None:
+def test_models_of_one_coordinate(
+    likelihood: Any, bent: bool, is_straight: bool
+) -> None:
     """A scale is bent by itself: its derivative is exponential in it."""
     found = shape(likelihood, {"a": 0.1})
     np.testing.assert_array_equal(found.bent, [bent])

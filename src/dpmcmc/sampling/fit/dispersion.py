@@ -155,6 +155,12 @@ class _Seen(NamedTuple):
         """Second derivatives by each coordinate alone."""
         return np.diagonal(self.second, axis1=1, axis2=2)
 
+    @property
+    def is_finite(self) -> np.ndarray:
+        """Which records have derivatives."""
+        first = np.all(np.isfinite(self.first), axis=1)
+        return np.asarray(first & np.all(np.isfinite(self.second), axis=(1, 2)))
+
 
 def _scale(here: _Seen) -> int | None:
     """The one coordinate whose derivatives are those of a scale."""
@@ -190,9 +196,7 @@ def _bent(here: _Seen, there: _Seen, move: np.ndarray) -> np.ndarray:
 
     Beside the change, and beside the derivatives as far as they are rounded.
     """
-    sums = [np.sum(part, axis=-1) for part in (here.first, there.first)]
-    sums += [np.sum(part, axis=(1, 2)) for part in (here.second, there.second)]
-    is_finite = np.all(np.isfinite(sums), axis=0)
+    is_finite = here.is_finite & there.is_finite
     if np.sum(is_finite) < _FEWEST:
         return np.ones(len(move), bool)
     before, after = here.first[is_finite], there.first[is_finite]
