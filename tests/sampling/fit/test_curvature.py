@@ -117,7 +117,7 @@ def test_noise_of_the_curvature_times_a_step(seed: int) -> None:
 # Rounds together.
 
 
-def unchanging(monkeypatch: pytest.MonkeyPatch, change: float = 0.0) -> None:
+def unchanging(monkeypatch: pytest.MonkeyPatch, change: float = 1e-9) -> None:
     """Entries have changed by so much, and the level has not."""
     monkeypatch.setattr(curvature, "_CHANGES", np.array([change]))
     monkeypatch.setattr(curvature, "_LEVEL_CHANGES", 1e-9)
@@ -230,7 +230,7 @@ def test_the_level_is_that_of_what_is_found(level: float) -> None:
     seed=SEEDS,
     size=some.integers(1, 5),
     sd=some.floats(1e-4, 1e3),
-    change=some.floats(0, 3),
+    change=some.floats(1e-9, 3),
 )
 def test_noise_never_grows_beyond_both(
     seed: int, size: int, sd: float, change: float

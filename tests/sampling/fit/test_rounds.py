@@ -16,7 +16,7 @@ from dpmcmc.sampling.fit import rounds
 from dpmcmc.sampling.fit.asking import Asking
 from dpmcmc.sampling.fit.basis import Basis
 from dpmcmc.sampling.fit.curvature import Curvature
-from dpmcmc.sampling.fit.dispersion import Dispersion
+from dpmcmc.sampling.fit.dispersion import Dispersion, Shape
 from dpmcmc.sampling.fit.fitted import Fitted, fitted_to
 from dpmcmc.sampling.fit.known import Known
 from dpmcmc.sampling.fit.last import ask_last
@@ -50,13 +50,20 @@ def prior_of(size: int) -> LogPrior:
     )
 
 
-def fit(size: int, budget: float, cut: float = 0.0) -> Asking[Fitted]:
+def fit(
+    size: int,
+    budget: float,
+    cut: float = 0.0,
+    shape: Shape | None = None,
+    start: np.ndarray | None = None,
+) -> Asking[Fitted]:
     """All questions of a fit but those on residuals; as if so much more was cut."""
     whole = Basis(np.eye(size), np.eye(size), np.zeros((size, 0)))
-    setting = Setting(whole, prior_of(size), RECORDS, 1.0)
-    scales = yield from find_scales(np.zeros(size), setting, unravel)
-    place = Place(setting, *scales, is_first=True)
-    arrival = yield from newton_rounds(place, budget, unravel)
+    setting = Setting(whole, prior_of(size), RECORDS, 1.0, shape)
+    at = np.zeros(size) if start is None else start
+    scales = yield from find_scales(at, setting, budget, unravel)
+    place = Place(setting, *scales[:3], is_first=True)
+    arrival = yield from newton_rounds(place, budget, scales.spent, unravel)
     found = yield from ask_last(arrival, 0.99 - arrival.spent, None, unravel)
     return fitted_to(arrival, replace(found, wide_cut=found.wide_cut + cut))
 
@@ -205,7 +212,7 @@ def test_a_fit_never_asks_for_more_than_its_budget() -> None:
 
 # One coordinate that scales the log-likelihood: the log sd of a normal regression.
 
-SCALING = Dispersion(2, 1.0, 2.0, np.full(3, True))
+SCALING = Shape(Dispersion(2, 1.0, 2.0, np.full(3, True)), np.arange(3) == 2)
 AT_FIRST = np.array([0.8, -1.2, 0.2])
 
 
@@ -237,9 +244,11 @@ class Exact:
     def take(self) -> None:
         """A round."""
         place = self.search.place
-        gradient, curvature = self.of_all(place.point)
+        gradient, _ = self.of_all(place.point)
+        _, curvature = self.of_records(place.point)
         turn = place.whitening
-        total = Curvature(turn.T @ curvature @ turn, 1e-9 * np.eye(3))
+        mean = place.apart(turn.T @ curvature @ turn) + place.prior[1]
+        total = Curvature(mean, 1e-9 * np.eye(3))
         self.search.take(look_of(turn.T @ gradient, total.mean, 1e-9), total)
 
 
@@ -247,7 +256,7 @@ WHITENING = np.array([[1.0, 0.3, 0.0], [0.2, 0.8, 0.1], [0.0, -0.2, 1.2]])
 
 
 def test_steps_are_those_of_newton_and_of_the_residuals_own_sd() -> None:
-    """Coefficients by Newton's method; log σ² by the mean square of the residuals.
+    """Coefficients by least squares; log σ² by the mean square of the residuals.
 
     And a prior, which adds to gradients. Both end where the posterior is highest.
     """
@@ -255,6 +264,7 @@ def test_steps_are_those_of_newton_and_of_the_residuals_own_sd() -> None:
     for _ in range(12):
         exact.take()
         gradient, curvature = exact.of_all(theta)
+        curvature[2, :2] = curvature[:2, 2] = 0
         move = np.linalg.solve(curvature, gradient)
         # Half the log of 1 plus a gradient, which is r̄²/σ² − 1: as far as 10 times.
         move[2] = np.log(np.clip(1 + gradient[2], 0.1, 10)) / 2
