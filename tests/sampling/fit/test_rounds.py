@@ -276,7 +276,7 @@ def test_steps_are_those_of_newton_and_of_the_residuals_own_sd() -> None:
 
 @pytest.mark.parametrize("is_back", [False, True])
 def test_what_is_known_is_of_the_scale_there(is_back: bool) -> None:
-    """Of the curvature of records, and of the gradient of coefficients.
+    """Of the curvature of records but its coupling, and of the coefficients' gradient.
 
     At the same coefficients and the scale where the step has led, both are exact; the
     prior adds less than 10⁻³. So it is if the search goes back, to a quarter of a step.
@@ -293,7 +293,8 @@ def test_what_is_known_is_of_the_scale_there(is_back: bool) -> None:
     there = np.append(AT_FIRST[:2], search.place.point[2])
     gradient, curvature = exact.of_records(there)
     turn = search.place.whitening
-    np.testing.assert_allclose(turn.T @ curvature @ turn, np.eye(3), atol=1e-3)
+    apart = search.place.apart(turn.T @ curvature @ turn)
+    np.testing.assert_allclose(apart, np.eye(3), atol=1e-3)
     np.testing.assert_allclose(search.curvature.mean, np.eye(3), atol=1e-9)
     before = search.last.known.turned(search.last.across(search.place, 2)).mean
     found = np.linalg.solve(turn.T, before)
