@@ -185,6 +185,20 @@ def test_raw_columns_and_an_unknown_sd_are_found() -> None:
     np.testing.assert_allclose(np.sqrt(np.diag(found.covariance)), sd, rtol=0.05)
 
 
+@pytest.mark.parametrize("away", [-8.0, -3.0, 0.0, 3.0, 8.0])
+def test_an_sd_far_from_that_of_residuals_costs_no_rounds(away: float) -> None:
+    """Coefficients are zero, and the log sd by so much too large: five rounds do."""
+    derivatives, truth = money()
+    scaling = Dispersion(3, 1.0, 2.0, np.full(4, True))
+    shape = Shape(scaling, np.arange(4) == 3)
+    start = np.array([0.0, 0.0, 0.0, np.log(7) + away])
+    found = Oracle(derivatives).drive(fit(4, 1e6, shape=shape, start=start))
+    mode, covariance = exact_mode(derivatives, truth)
+    assert found.arrived
+    assert found.rounds <= 6
+    assert np.max(np.abs(found.mode - mode) / np.sqrt(np.diag(covariance))) < 1e-2
+
+
 @pytest.mark.parametrize("mu", [0.5, 2.0])
 def test_noise_moves_the_mode_by_as_much_as_is_said(mu: float) -> None:
     """Of 10 fits of 4 numbers, 40 errors: their mean square, in sd of what is said.
