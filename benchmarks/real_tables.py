@@ -210,10 +210,10 @@ def regression(name: str, folder: Path | None) -> Regression:
 
 
 class Task(NamedTuple):
-    """All runs of one regression."""
+    """Some runs of one regression with one budget."""
 
     name: str
-    epsilons: list[float]
+    epsilon: float
     repeats: int
     steps: int | None
     folder: Path | None
@@ -221,22 +221,17 @@ class Task(NamedTuple):
 
 def runs_of(task: Task) -> list[dict[str, Any]]:
     """Make them in one process, so that programs compile once."""
-    name, epsilons, repeats, steps, folder = task
+    name, epsilon, repeats, steps, folder = task
     given = regression(name, folder)
     exact, model = without_privacy(given), model_of(given)
     about = {"row": name, "kind": given.kind, "records": len(given.records["y"])}
-    about["size"] = len(exact.mean)
-    runs = []
-    for epsilon in epsilons:
-        mu = largest(
-            partial(USUAL_SPLIT.events, records=about["records"]), epsilon, DELTA
-        )
-        at = {"epsilon": epsilon, "hindsight": with_hindsight(given, exact, mu)}
-        runs += [
-            {**about, **at, **one_run(model, given, exact, epsilon, steps)}
-            for _ in range(repeats)
-        ]
-    return runs
+    about |= {"size": len(exact.mean), "epsilon": epsilon}
+    mu = largest(partial(USUAL_SPLIT.events, records=about["records"]), epsilon, DELTA)
+    about["hindsight"] = with_hindsight(given, exact, mu)
+    return [
+        {**about, **one_run(model, given, exact, epsilon, steps)}
+        for _ in range(repeats)
+    ]
 
 
 def tables(runs: list[dict[str, Any]]) -> Iterator[str]:
@@ -307,8 +302,13 @@ def main() -> None:
     if given.rows != "all":
         names = given.rows.split(";")
     epsilons = [float(part) for part in given.epsilons.split(",")]
+    # First runs of every cell first, so that what is made in time is balanced.
     tasks = [
-        Task(name, epsilons, given.repeats, given.steps, given.folder) for name in names
+        Task(name, epsilon, repeats, given.steps, given.folder)
+        for repeats in (given.repeats - given.repeats // 2, given.repeats // 2)
+        for name in names
+        for epsilon in epsilons
+        if repeats
     ]
     runs: list[dict[str, Any]] = []
     pool = ProcessPoolExecutor(given.processes, mp_context=get_context("spawn"))

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""A coordinate that scales the log-likelihood is found from the model alone."""
+"""What scales a log-likelihood, and what is linear, is found from the model alone."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +14,7 @@ from jax.scipy.special import gammaln
 
 from dpmcmc import Model
 from dpmcmc.sampling.fit.basis import basis_of
-from dpmcmc.sampling.fit.dispersion import Dispersion, find_dispersion
+from dpmcmc.sampling.fit.dispersion import Dispersion, Shape, shape_of
 from dpmcmc.sampling.problem import make_problem
 
 RECORDS = {"x": np.zeros((50, 2)), "y": np.zeros(50), "z": np.zeros(50)}
@@ -27,12 +27,12 @@ def wide_prior(theta: Any) -> Any:
     return -0.005 * sum(jnp.sum(leaf**2) for leaf in theta.values())
 
 
-def find(
+def shape(
     likelihood: Callable[[Any, Any], Any],
     start: dict[str, Any] = START,
     records: Any = RECORDS,
     precision: str = "float32",
-) -> Dispersion | None:
+) -> Shape:
     model = Model(likelihood, wide_prior, start)
     problem = make_problem(
         model, records, start=None, precision=precision, devices=None
@@ -40,7 +40,13 @@ def find(
     point, basis = problem.ravel(problem.initial), basis_of(problem)
     with jax.enable_x64(precision == "float64"):
         _, unravel = ravel_pytree(problem.initial)
-    return find_dispersion(problem, point, basis.factor, unravel)
+    return shape_of(problem, point, basis.factor, unravel)
+
+
+def find(
+    likelihood: Callable[[Any, Any], Any], *arguments: Any, **options: Any
+) -> Dispersion | None:
+    return shape(likelihood, *arguments, **options).scaling
 
 
 def mean(theta: Any, record: Any) -> Any:
@@ -173,6 +179,123 @@ def test_no_record_is_read() -> None:
         assert other is not None
         assert other[:3] == first[:3]
         np.testing.assert_array_equal(other.scaled, first.scaled)
+
+
+# Whose derivatives are linear in the others.
+
+
+def known_sd(theta: Any, record: Any) -> Any:
+    return -0.5 * (record["y"] - mean(theta, record)) ** 2 / 9
+
+
+def log_variance(theta: Any, record: Any) -> Any:
+    away = (record["y"] - mean(theta, record)) ** 2
+    return -theta["s"] / 2 - 0.5 * away * jnp.exp(-theta["s"])
+
+
+COEFFICIENTS = {"a": START["a"], "b": START["b"]}
+
+
+def test_a_normal_regression_with_a_known_sd_is_straight() -> None:
+    found = shape(known_sd, COEFFICIENTS)
+    assert found.is_straight
+    assert found.scaling is None
+    np.testing.assert_array_equal(found.bent, False)
+
+
+@pytest.mark.parametrize(
+    ("likelihood", "level", "rate"), [(normal, 1.0, 2.0), (log_variance, 0.5, 1.0)]
+)
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_a_normal_regression_is_straight_but_along_its_scale(
+    likelihood: Any, level: float, rate: float, precision: str
+) -> None:
+    """Its own curvature is scaled with all others."""
+    found = shape(likelihood, precision=precision)
+    assert found.is_straight
+    assert found.scaling is not None
+    assert found.scaling[:3] == pytest.approx((S, level, rate), rel=2e-3)
+    assert found.scaling.scaled[S]
+    np.testing.assert_array_equal(found.bent, np.arange(4) == S)
+
+
+def log_normal(theta: Any, record: Any) -> Any:
+    """NaN wherever made-up responses are not positive."""
+    return normal(theta, {**record, "y": jnp.log(record["y"])})
+
+
+def test_records_without_derivatives_do_not_count() -> None:
+    found = shape(log_normal)
+    assert found.is_straight
+    assert found.scaling is not None
+    np.testing.assert_array_equal(found.scaling.scaled, True)
+
+
+def test_where_hardly_any_record_has_derivatives_all_may_be_bent() -> None:
+    def likelihood(theta: Any, record: Any) -> Any:
+        return jnp.log(-1 - jnp.abs(record["y"])) * mean(theta, record)
+
+    found = shape(likelihood, COEFFICIENTS)
+    assert found.scaling is None
+    np.testing.assert_array_equal(found.bent, True)
+
+
+@pytest.mark.parametrize("likelihood", [logistic, poisson])
+def test_a_regression_that_is_not_linear_is_bent(likelihood: Any) -> None:
+    found = shape(likelihood, COEFFICIENTS)
+    np.testing.assert_array_equal(found.bent, True)
+    assert not found.is_straight
+
+
+def test_a_t_regression_is_bent() -> None:
+    found = shape(student)
+    np.testing.assert_array_equal(found.bent, True)
+    assert not found.is_straight
+
+
+def test_parts_of_a_model_are_told_apart() -> None:
+    """A logistic and a normal regression, which share nothing."""
+
+    def likelihood(theta: Any, record: Any) -> Any:
+        eta = theta["b"][0] + theta["b"][1] * record["x"][0]
+        away = record["y"] - theta["a"]
+        return record["z"] * eta - jnp.logaddexp(0.0, eta) - 0.5 * away**2
+
+    found = shape(likelihood, COEFFICIENTS)
+    np.testing.assert_array_equal(found.bent, [False, True, True])
+    assert not found.is_straight
+
+
+def test_what_a_scale_changes_in_part_is_bent() -> None:
+    """An intercept of two responses; the sd of one is known."""
+
+    def likelihood(theta: Any, record: Any) -> Any:
+        return normal(theta, record) - 0.5 * (record["z"] - theta["a"]) ** 2
+
+    found = shape(likelihood)
+    assert found.scaling is not None
+    np.testing.assert_array_equal(found.scaling.scaled, [False, True, True, True])
+    np.testing.assert_array_equal(found.bent, [True, False, False, True])
+    assert not found.is_straight
+
+
+@pytest.mark.parametrize(
+    ("likelihood", "bent", "is_straight"),
+    [
+        (lambda theta, record: -0.5 * (record["y"] - theta["a"]) ** 2, False, True),
+        (lambda theta, record: exponential({"rate": theta["a"]}, record), True, True),
+        (lambda theta, record: -jnp.logaddexp(0.0, theta["a"]), True, False),
+        (lambda theta, record: 0 * record["y"], False, True),
+    ],
+    ids=["mean", "log rate", "log odds", "the prior alone"],
+)
+def test_models_of_one_coordinate(
+    likelihood: Any, bent: bool, is_straight: bool
+) -> None:
+    """A scale is bent by itself: its derivative is exponential in it."""
+    found = shape(likelihood, {"a": 0.1})
+    np.testing.assert_array_equal(found.bent, [bent])
+    assert found.is_straight == is_straight
 
 
 # How far the highest point is: of −a t − q e^{−ct}, at log(cq / a) / c.

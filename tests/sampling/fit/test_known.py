@@ -9,6 +9,8 @@ from dpmcmc.sampling.fit.curvature import Curvature
 from dpmcmc.sampling.fit.known import Known
 
 SIZE = 3
+ANYWHERE = np.eye(SIZE) / SIZE
+"""Where third derivatives may be."""
 
 
 def known(mean: float, sd: float) -> Known:
@@ -45,7 +47,7 @@ def test_what_is_contradicted_counts_for_little() -> None:
 def test_a_step_leaves_what_the_curvature_says() -> None:
     curvature = Curvature(np.diag([1.0, 2.0, 3.0]), np.zeros((SIZE, SIZE)))
     step = np.array([0.1, 0.0, 0.0])
-    found = known(0.3, 0.0).after(step, curvature)
+    found = known(0.3, 0.0).after(step, curvature, ANYWHERE)
     np.testing.assert_allclose(found.mean, [0.2, 0.3, 0.3])
 
 
@@ -62,12 +64,20 @@ def test_noise_of_the_curvature_is_multiplied_by_the_step() -> None:
     step = np.array([0.02, -0.01, 0.03])
     expected = np.cov((noise @ step).T)
     curvature = Curvature(np.eye(SIZE), 0.5 * np.eye(SIZE))
-    found = known(0.0, 0.0).after(step, curvature).covariance
+    found = known(0.0, 0.0).after(step, curvature, ANYWHERE).covariance
     third = np.sum(step**2) ** 2 / SIZE
     scale = np.trace(expected) / SIZE
     np.testing.assert_allclose(
         found - third * np.eye(SIZE), expected, atol=0.06 * scale
     )
+
+
+@pytest.mark.parametrize("bends", [np.zeros((SIZE, SIZE)), np.diag([0.0, 1.0, 0.0])])
+def test_third_derivatives_are_where_the_model_has_them(bends: np.ndarray) -> None:
+    """Their variance is the fourth power of the step's length, in standard units."""
+    curvature = Curvature(np.diag([4.0, 1.0, 1.0]), np.zeros((SIZE, SIZE)))
+    found = known(0.0, 1.0).after(np.array([1.0, 0.0, 1.0]), curvature, bends)
+    np.testing.assert_allclose(found.covariance, np.eye(SIZE) + 25 * bends)
 
 
 def test_other_coordinates() -> None:

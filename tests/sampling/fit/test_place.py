@@ -13,7 +13,7 @@ from hypothesis import strategies as some
 from oracle import normal_derivatives
 
 from dpmcmc.sampling.fit.basis import Basis
-from dpmcmc.sampling.fit.dispersion import Dispersion
+from dpmcmc.sampling.fit.dispersion import Dispersion, Shape
 from dpmcmc.sampling.fit.place import Place, Setting
 
 RECORDS = 100
@@ -97,13 +97,56 @@ def test_a_move_whitens_by_the_curvature_that_was_found() -> None:
     assert not new.is_first
 
 
+def shaped(place: Place, shape: Shape | None) -> Place:
+    """The same of a model of which this is known."""
+    return replace(place, setting=replace(place.setting, shape=shape))
+
+
+# Directions in which third derivatives may be.
+
+SOME_WHITENING = np.array([[1.0, 0.3, 0.0], [0.2, 0.8, 0.1], [0.0, -0.2, 1.2]])
+
+
+@pytest.mark.parametrize("shape", [None, Shape(None, np.full(3, True))])
+def test_where_all_is_bent_a_step_may_change_all(shape: Shape | None) -> None:
+    place = shaped(place_of(np.ones(3), whitening=SOME_WHITENING), shape)
+    np.testing.assert_allclose(place.bends, np.eye(3) / 3, atol=1e-12)
+    assert not place.is_straight
+
+
+def test_where_nothing_is_bent_a_step_changes_nothing() -> None:
+    place = place_of(np.ones(3), whitening=SOME_WHITENING)
+    place = shaped(place, Shape(None, np.full(3, False)))
+    np.testing.assert_array_equal(place.bends, np.zeros((3, 3)))
+    assert place.is_straight
+
+
+@pytest.mark.parametrize("bent", [0, 1, 2])
+def test_one_that_is_bent_moves_gradients_along_one_axis(bent: int) -> None:
+    """In v, a change of the derivative by coordinate j is in proportion to row j."""
+    place = place_of(np.ones(3), whitening=SOME_WHITENING)
+    place = shaped(place, Shape(None, np.arange(3) == bent))
+    change = place.whitening.T @ np.eye(3)[bent]
+    axis = change / np.linalg.norm(change)
+    np.testing.assert_allclose(place.bends, np.outer(axis, axis), atol=1e-12)
+
+
+def test_two_that_are_bent_share_what_a_step_may_change() -> None:
+    place = place_of(np.ones(3), whitening=SOME_WHITENING)
+    bends = shaped(place, Shape(None, np.array([True, False, True]))).bends
+    np.testing.assert_allclose(np.linalg.eigvalsh(bends), [0, 0.5, 0.5], atol=1e-12)
+    there = np.linalg.solve(place.whitening.T, bends)
+    np.testing.assert_allclose(there[1], 0, atol=1e-12)
+
+
 # A normal regression whose log sd is unknown, in closed form.
 
 
 class Regression:
     """Mean derivatives of records at a point of (b, log sd), and a place there."""
 
-    dispersion = Dispersion(2, 1.0, 2.0, np.full(3, True))
+    scaling = Dispersion(2, 1.0, 2.0, np.full(3, True))
+    bent = np.array([False, False, True])
 
     def __init__(self, seed: int = 0) -> None:
         generator = np.random.default_rng(seed)
@@ -122,9 +165,7 @@ class Regression:
 
     def place(self, whitening: np.ndarray) -> Place:
         place = place_of(np.ones(3), whitening=whitening, point=self.point)
-        return replace(
-            place, setting=replace(place.setting, dispersion=self.dispersion)
-        )
+        return shaped(place, Shape(self.scaling, self.bent))
 
 
 @pytest.mark.parametrize("part", [1.0, 0.25])
@@ -155,16 +196,45 @@ def test_noise_of_its_gradient_is_its_own() -> None:
 
 def test_coordinates_that_do_not_scale_keep_their_curvature() -> None:
     given = Regression()
-    place = given.place(np.eye(3))
-    only = replace(
-        place.setting,
-        dispersion=given.dispersion._replace(scaled=np.array([False, True, True])),
-    )
+    only = given.scaling._replace(scaled=np.array([False, True, True]))
+    place = shaped(given.place(np.eye(3)), Shape(only, given.bent))
     gradient = np.array([0.0, 0.0, 1.0])
-    _, roots = replace(place, setting=only).moved(
-        gradient, gradient, np.zeros((3, 3)), 1.0
-    )
+    _, roots = place.moved(gradient, gradient, np.zeros((3, 3)), 1.0)
     np.testing.assert_allclose(roots, [1, np.sqrt(1 / 2), np.sqrt(1 / 2)])
+
+
+@pytest.mark.parametrize("whitening", [np.eye(3), SOME_WHITENING])
+def test_a_scale_apart_loses_its_coupling_alone(whitening: np.ndarray) -> None:
+    """Of a log sd with coefficients: twice the gradient by these."""
+    given = Regression()
+    gradient, curvature, _ = given.at(given.point)
+    coupling = np.zeros((3, 3))
+    coupling[2, :2] = coupling[:2, 2] = 2 * gradient[:2]
+    assert np.linalg.norm(coupling) > 0.5
+    found = given.place(whitening).apart(whitening.T @ curvature @ whitening)
+    expected = whitening.T @ (curvature - coupling) @ whitening
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_nothing_is_lost_at_the_mode() -> None:
+    """Least squares, and the sd of what they leave: gradients are zero there."""
+    given = Regression()
+    b, (squares,), *_ = np.linalg.lstsq(given.x, given.y)
+    mode = np.append(b, np.log(squares / RECORDS) / 2)
+    gradient, curvature, _ = given.at(mode)
+    np.testing.assert_allclose(gradient, 0, atol=1e-12)
+    turn = given.whitening
+    whitened = turn.T @ curvature @ turn
+    found = given.place(turn).apart(whitened)
+    np.testing.assert_allclose(found, whitened, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [None, Shape(None, np.full(3, True))])
+def test_without_a_scale_no_curvature_changes(shape: Shape | None) -> None:
+    given = Regression()
+    _, curvature, _ = given.at(given.point)
+    place = shaped(given.place(given.whitening), shape)
+    np.testing.assert_array_equal(place.apart(curvature), curvature)
 
 
 def test_curvature_is_whitened_as_it_is_after_the_scale_has_changed() -> None:

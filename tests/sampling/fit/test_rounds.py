@@ -16,7 +16,7 @@ from dpmcmc.sampling.fit import rounds
 from dpmcmc.sampling.fit.asking import Asking
 from dpmcmc.sampling.fit.basis import Basis
 from dpmcmc.sampling.fit.curvature import Curvature
-from dpmcmc.sampling.fit.dispersion import Dispersion
+from dpmcmc.sampling.fit.dispersion import Dispersion, Shape
 from dpmcmc.sampling.fit.fitted import Fitted, fitted_to
 from dpmcmc.sampling.fit.known import Known
 from dpmcmc.sampling.fit.last import ask_last
@@ -50,13 +50,20 @@ def prior_of(size: int) -> LogPrior:
     )
 
 
-def fit(size: int, budget: float, cut: float = 0.0) -> Asking[Fitted]:
+def fit(
+    size: int,
+    budget: float,
+    cut: float = 0.0,
+    shape: Shape | None = None,
+    start: np.ndarray | None = None,
+) -> Asking[Fitted]:
     """All questions of a fit but those on residuals; as if so much more was cut."""
     whole = Basis(np.eye(size), np.eye(size), np.zeros((size, 0)))
-    setting = Setting(whole, prior_of(size), RECORDS, 1.0)
-    scales = yield from find_scales(np.zeros(size), setting, unravel)
-    place = Place(setting, *scales, is_first=True)
-    arrival = yield from newton_rounds(place, budget, unravel)
+    setting = Setting(whole, prior_of(size), RECORDS, 1.0, shape)
+    at = np.zeros(size) if start is None else start
+    scales = yield from find_scales(at, setting, budget, unravel)
+    place = Place(setting, *scales[:3], is_first=True)
+    arrival = yield from newton_rounds(place, budget, scales.spent, unravel)
     found = yield from ask_last(arrival, 0.99 - arrival.spent, None, unravel)
     return fitted_to(arrival, replace(found, wide_cut=found.wide_cut + cut))
 
@@ -178,6 +185,20 @@ def test_raw_columns_and_an_unknown_sd_are_found() -> None:
     np.testing.assert_allclose(np.sqrt(np.diag(found.covariance)), sd, rtol=0.05)
 
 
+@pytest.mark.parametrize("away", [-8.0, -3.0, 0.0, 3.0, 8.0])
+def test_an_sd_far_from_that_of_residuals_costs_no_rounds(away: float) -> None:
+    """Coefficients are zero, and the log sd by so much too large: five rounds do."""
+    derivatives, truth = money()
+    scaling = Dispersion(3, 1.0, 2.0, np.full(4, True))
+    shape = Shape(scaling, np.arange(4) == 3)
+    start = np.array([0.0, 0.0, 0.0, np.log(7) + away])
+    found = Oracle(derivatives).drive(fit(4, 1e6, shape=shape, start=start))
+    mode, covariance = exact_mode(derivatives, truth)
+    assert found.arrived
+    assert found.rounds <= 6
+    assert np.max(np.abs(found.mode - mode) / np.sqrt(np.diag(covariance))) < 1e-2
+
+
 @pytest.mark.parametrize("mu", [0.5, 2.0])
 def test_noise_moves_the_mode_by_as_much_as_is_said(mu: float) -> None:
     """Of 10 fits of 4 numbers, 40 errors: their mean square, in sd of what is said.
@@ -205,7 +226,7 @@ def test_a_fit_never_asks_for_more_than_its_budget() -> None:
 
 # One coordinate that scales the log-likelihood: the log sd of a normal regression.
 
-SCALING = Dispersion(2, 1.0, 2.0, np.full(3, True))
+SCALING = Shape(Dispersion(2, 1.0, 2.0, np.full(3, True)), np.arange(3) == 2)
 AT_FIRST = np.array([0.8, -1.2, 0.2])
 
 
@@ -237,9 +258,11 @@ class Exact:
     def take(self) -> None:
         """A round."""
         place = self.search.place
-        gradient, curvature = self.of_all(place.point)
+        gradient, _ = self.of_all(place.point)
+        _, curvature = self.of_records(place.point)
         turn = place.whitening
-        total = Curvature(turn.T @ curvature @ turn, 1e-9 * np.eye(3))
+        mean = place.apart(turn.T @ curvature @ turn) + place.prior[1]
+        total = Curvature(mean, 1e-9 * np.eye(3))
         self.search.take(look_of(turn.T @ gradient, total.mean, 1e-9), total)
 
 
@@ -247,7 +270,7 @@ WHITENING = np.array([[1.0, 0.3, 0.0], [0.2, 0.8, 0.1], [0.0, -0.2, 1.2]])
 
 
 def test_steps_are_those_of_newton_and_of_the_residuals_own_sd() -> None:
-    """Coefficients by Newton's method; log σ² by the mean square of the residuals.
+    """Coefficients by least squares; log σ² by the mean square of the residuals.
 
     And a prior, which adds to gradients. Both end where the posterior is highest.
     """
@@ -255,6 +278,7 @@ def test_steps_are_those_of_newton_and_of_the_residuals_own_sd() -> None:
     for _ in range(12):
         exact.take()
         gradient, curvature = exact.of_all(theta)
+        curvature[2, :2] = curvature[:2, 2] = 0
         move = np.linalg.solve(curvature, gradient)
         # Half the log of 1 plus a gradient, which is r̄²/σ² − 1: as far as 10 times.
         move[2] = np.log(np.clip(1 + gradient[2], 0.1, 10)) / 2
@@ -266,7 +290,7 @@ def test_steps_are_those_of_newton_and_of_the_residuals_own_sd() -> None:
 
 @pytest.mark.parametrize("is_back", [False, True])
 def test_what_is_known_is_of_the_scale_there(is_back: bool) -> None:
-    """Of the curvature of records, and of the gradient of coefficients.
+    """Of the curvature of records but its coupling, and of the coefficients' gradient.
 
     At the same coefficients and the scale where the step has led, both are exact; the
     prior adds less than 10⁻³. So it is if the search goes back, to a quarter of a step.
@@ -283,7 +307,8 @@ def test_what_is_known_is_of_the_scale_there(is_back: bool) -> None:
     there = np.append(AT_FIRST[:2], search.place.point[2])
     gradient, curvature = exact.of_records(there)
     turn = search.place.whitening
-    np.testing.assert_allclose(turn.T @ curvature @ turn, np.eye(3), atol=1e-3)
+    apart = search.place.apart(turn.T @ curvature @ turn)
+    np.testing.assert_allclose(apart, np.eye(3), atol=1e-3)
     np.testing.assert_allclose(search.curvature.mean, np.eye(3), atol=1e-9)
     before = search.last.known.turned(search.last.across(search.place, 2)).mean
     found = np.linalg.solve(turn.T, before)

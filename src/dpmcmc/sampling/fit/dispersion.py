@@ -12,7 +12,6 @@ Which coordinate is such is a property of the model: it is found from made-up re
 and is public. Where there are several, none is treated so.
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -35,7 +34,7 @@ _SIZES = 1e-2, 1e2
 """Records count whose curvature is between these: others say nothing, or too much for
 the arithmetic."""
 
-_ALIKE = 2e-3
+_ALIKE, _ROUNDING = 2e-3, 1e-5
 _FARTHEST = 10.0
 """The largest factor by which cq is believed to differ from a."""
 
@@ -128,11 +127,21 @@ def shape_of(
             return _Seen(*(np.asarray(part, np.float64) for part in look(at)))
 
         here = seen(np.zeros(size))
-        scaling = _scaling(here, lambda place: seen(_ASIDE * np.eye(size)[place]))
         signs = np.random.default_rng(0).choice([-_ASIDE, _ASIDE], size)
-        if scaling is not None:
-            signs[scaling.place] = 0
-        return Shape(scaling, _bent(here, seen(signs), signs))
+        place = _scale(here)
+        if place is None:
+            return Shape(None, _bent(here, seen(signs), signs))
+        aside = seen(_ASIDE * np.eye(size)[place])
+        scaling = _scaling(place, here, aside)
+        if scaling is None:
+            return Shape(None, _bent(here, seen(signs), signs))
+        signs[place] = 0
+        bent = _bent(here, seen(signs), signs)
+        # What a scale changes in another way is not known, and its own derivative is
+        # an exponential function of it.
+        bent |= ~(scaling.scaled | _is_times(here, aside, 1.0))
+        bent[place] = True
+        return Shape(scaling, bent)
 
 
 class _Seen(NamedTuple):
@@ -146,37 +155,57 @@ class _Seen(NamedTuple):
         """Second derivatives by each coordinate alone."""
         return np.diagonal(self.second, axis1=1, axis2=2)
 
+    @property
+    def is_finite(self) -> np.ndarray:
+        """Which records have derivatives."""
+        first = np.all(np.isfinite(self.first), axis=1)
+        return np.asarray(first & np.all(np.isfinite(self.second), axis=(1, 2)))
 
-def _scaling(here: _Seen, aside: Callable[[int], _Seen]) -> Dispersion | None:
-    """The one coordinate that scales, by derivatives here and aside along it."""
+
+def _scale(here: _Seen) -> int | None:
+    """The one coordinate whose derivatives are those of a scale."""
     pairs = zip(here.first.T, here.diagonal.T, strict=True)
-    lines = [_line(*pair) for pair in pairs]
-    places = [place for place, line in enumerate(lines) if line is not None]
-    if len(places) != 1:
+    places = [at for at, pair in enumerate(pairs) if _line(*pair) is not None]
+    return places[0] if len(places) == 1 else None
+
+
+def _scaling(place: int, here: _Seen, aside: _Seen) -> Dispersion | None:
+    """The coordinate, if it scales by the same a and c aside along it."""
+    line, again = (
+        _line(seen.first[:, place], seen.diagonal[:, place]) for seen in (here, aside)
+    )
+    if line is None or again is None or not np.allclose(line, again, rtol=_ALIKE):
         return None
-    place = places[0]
-    level, rate = lines[place] or (0.0, 0.0)
-    there = aside(place)
-    again = _line(there.first[:, place], there.diagonal[:, place])
-    if again is None or not np.allclose((level, rate), again, rtol=_ALIKE):
-        return None
-    expected = np.exp(-rate * _ASIDE) * here.diagonal
-    is_close = np.abs(there.diagonal - expected) <= _ALIKE * (np.abs(expected) + 0.01)
-    return Dispersion(place, level, rate, np.all(is_close, axis=0))
+    level, rate = line
+    times = float(np.exp(-rate * _ASIDE))
+    return Dispersion(place, level, rate, _is_times(here, aside, times))
+
+
+def _is_times(here: _Seen, aside: _Seen, times: float) -> np.ndarray:
+    """Whose second derivatives are so many times as large aside, where finite."""
+    expected = times * here.diagonal
+    is_finite = np.isfinite(expected) & np.isfinite(aside.diagonal)
+    with np.errstate(invalid="ignore"):
+        missed = np.abs(aside.diagonal - expected)
+    is_close = missed <= _ALIKE * (np.abs(expected) + 0.01)
+    return np.all(is_close | ~is_finite, axis=0) & np.any(is_finite, axis=0)
 
 
 def _bent(here: _Seen, there: _Seen, move: np.ndarray) -> np.ndarray:
-    """Whose derivatives a move changes otherwise than second derivatives say."""
-    foreseen = here.second @ move
-    missed = np.abs(there.first - here.first - foreseen)
-    sizes = (
-        np.abs(here.first) + np.abs(there.first) + np.abs(here.second) @ np.abs(move)
-    )
-    is_finite = np.all(np.isfinite(sizes), axis=1)
+    """Whose derivatives a move changes otherwise than second derivatives say.
+
+    Beside the change, and beside the derivatives as far as they are rounded.
+    """
+    is_finite = here.is_finite & there.is_finite
     if np.sum(is_finite) < _FEWEST:
         return np.ones(len(move), bool)
-    is_missed = missed > _ALIKE * sizes + 1e-6
-    return np.any(is_missed[is_finite], axis=0)
+    before, after = here.first[is_finite], there.first[is_finite]
+    second = here.second[is_finite]
+    change = after - before
+    missed = np.abs(change - second @ move)
+    changes = np.abs(change) + np.abs(second) @ np.abs(move)
+    rounding = _ROUNDING * (np.abs(before) + np.abs(after)) + 1e-6
+    return np.any(missed > _ALIKE * changes + rounding, axis=0)
 
 
 def _line(first: np.ndarray, second: np.ndarray) -> tuple[float, float] | None:

@@ -120,7 +120,7 @@ def _drawn(found: np.ndarray, noise: np.ndarray, expected: np.ndarray) -> np.nda
 
     What is less than its noise is taken to be as large, as far as it counts.
     """
-    weight = 1 / (1 + (noise / expected) ** 2)
+    weight = expected**2 / (expected**2 + noise**2)
     drawn = expected + weight * (found - expected)
     return np.maximum(drawn, np.maximum(weight * noise, _FLATTEST * expected))
 

@@ -130,7 +130,7 @@ class Place:
         return axes @ axes.T / max(axes.shape[1], 1)
 
     def apart(self, curvature: np.ndarray) -> np.ndarray:
-        """A curvature in v without what couples the scale with other coordinates.
+        """The records' curvature without what couples the scale with the others.
 
         That is in proportion to the gradient by these, and zero where that is.
         """

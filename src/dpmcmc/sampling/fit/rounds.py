@@ -140,10 +140,16 @@ class _Step:
         return np.linalg.solve(self.place.whitening, there)
 
     def foreseen(self, place: Place) -> Known:
-        """The gradient to be expected where it led, in the coordinates there."""
+        """The gradient to be expected where it led, in the coordinates there.
+
+        That of the prior is known, and no scale of the log-likelihood changes it.
+        """
         taken = self.fraction * self.whole
         after = self.known.after(taken, self.curvature, self.place.bends)
-        return after.turned(self.across(place, 2))
+        gradient, curvature = self.place.prior
+        records = replace(after, mean=after.mean - gradient + curvature @ taken)
+        there = records.turned(self.across(place, 2))
+        return replace(there, mean=there.mean + place.prior[0])
 
 
 def newton_rounds(
@@ -244,7 +250,7 @@ class _Search:
             # Curvature has gone where nothing moved: it was clipped away.
             wider = min(3 * self.least.hessian, _WIDEST_HESSIAN)
             self.least = self.least._replace(hessian=wider)
-        curvature = self.place.apart(look.curvature + self.place.prior[1])
+        curvature = self.place.apart(look.curvature) + self.place.prior[1]
         found = self.curvature.combined(
             curvature, look.curvature_noise, self.usual_change
         )

@@ -98,8 +98,7 @@ def find_scales(
     found = [_visible_sums(row, noise)[0] / records for row in counts]
     curvatures = np.array(found)
     seen = curvatures > 0
-    hidden = 1.0
-    curvatures[~seen] = hidden * np.median(curvatures[seen]) if seen.any() else 1.0
+    curvatures[~seen] = np.median(curvatures[seen]) if seen.any() else 1.0
     point, curvatures = _scaled(point, setting, curvatures, seen)
     whitening = np.diag(1 / np.sqrt(curvatures))
     aside = np.random.default_rng(0).choice([-_ASIDE, _ASIDE], size)
