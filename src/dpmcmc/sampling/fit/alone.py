@@ -15,8 +15,9 @@ from dpmcmc.sampling.problem import Problem
 
 __all__ = ["quadratic_alone"]
 
-_STEPS = 2500
-"""Steps that read no record cost nothing."""
+_STEPS, _EACH = 2500, 500
+"""Steps that read no record cost nothing: at least so many, or so many for each
+coordinate, as a random walk takes longer in more of them."""
 
 _CLIMBS = 5
 """How often the noise of the curvature is looked at where the last climb ended."""
@@ -43,5 +44,5 @@ def quadratic_alone(
         repeated(top, chains),
         proposal_about(top, covariance),
         replace(READS_NOTHING, influence=influence),
-        steps=_STEPS,
+        steps=max(_STEPS, _EACH * len(v)),
     )
