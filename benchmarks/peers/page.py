@@ -109,23 +109,48 @@ def _number(value: float) -> str:
 
 
 def write_page(runs: list[Run]) -> None:
-    """Put tables, prices and pictures between their marks on the page."""
-    parts = []
+    """Put tables, prices and pictures between their marks on the page.
+
+    What the page has of experiments that were not run stays there.
+    """
+    sections = {
+        part.partition("\n")[0]: f"### {part}".strip()
+        for part in _read("experiments").split("### ")[1:]
+    }
+    found = _read("findings").splitlines()
+    lines = list(short(runs))
+    parts, findings = [], lines[:2]
     for experiment in EXPERIMENTS.values():
         those = [run for run in runs if run["row"] == experiment.name]
-        if not those:
-            continue
-        picture = f"peers-{experiment.name}.png"
-        draw(experiment, those, DOCS / "_static" / picture)
-        parts += [*tables(those), f"![{experiment.title}](_static/{picture})", ""]
+        start = f"| {experiment.number}. {experiment.name}: "
+        findings += [
+            line for line in (lines if those else found) if line.startswith(start)
+        ]
+        title = f"{experiment.number}. {experiment.title}"
+        if those:
+            picture = f"peers-{experiment.name}.png"
+            draw(experiment, those, DOCS / "_static" / picture)
+            table = "\n".join(tables(those))
+            parts += [table, f"![{experiment.title}](_static/{picture})", ""]
+        elif title in sections:
+            parts += [sections[title], ""]
     _write("experiments", "\n".join(parts))
     _write("prices", "\n".join([*price_table(), ""]))
-    _write("findings", "\n".join([*short(runs), ""]))
+    _write("findings", "\n".join([*findings, ""]))
+
+
+def _marks(name: str) -> tuple[str, str]:
+    return f"<!-- {name} -->\n", f"<!-- end of {name} -->"
+
+
+def _read(name: str) -> str:
+    first, last = _marks(name)
+    return PAGE.read_text("utf-8").partition(first)[2].partition(last)[0]
 
 
 def _write(name: str, text: str) -> None:
     page = PAGE.read_text("utf-8")
-    first, last = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
+    first, last = _marks(name)
     before, _, rest = page.partition(first)
     _, _, after = rest.partition(last)
     PAGE.write_text(f"{before}{first}\n{text}\n{last}{after}", "utf-8")

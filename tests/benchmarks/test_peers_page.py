@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.peers import page
 from benchmarks.peers.catalogue import EXPERIMENTS
 from benchmarks.peers.page import draw, short, tables
 from benchmarks.peers.runs import tasks_of
@@ -79,3 +80,26 @@ def test_records_are_the_same_for_the_same_seed(name: str) -> None:
     for column, values in one.target.records.items():
         assert np.array_equal(values, two.target.records[column])
         assert not np.array_equal(values, other.target.records[column])
+
+
+def test_what_was_not_run_stays_on_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A few experiments can be run again without the others."""
+    docs = Path(page.DOCS)
+    (tmp_path / "_static").mkdir()
+    (tmp_path / "peers.md").write_text((docs / "peers.md").read_text("utf-8"), "utf-8")
+    monkeypatch.setattr(page, "DOCS", tmp_path)
+    monkeypatch.setattr(page, "PAGE", tmp_path / "peers.md")
+    page.write_page(made_runs())
+    before = (docs / "peers.md").read_text("utf-8").splitlines()
+    after = (tmp_path / "peers.md").read_text("utf-8").splitlines()
+    assert [path.name for path in (tmp_path / "_static").iterdir()] == [
+        "peers-binary.png"
+    ]
+    changed = set(before) ^ set(after)
+    assert any("| 1 | 0.9 ± 0 |" in line for line in after)
+    cells = {cells_of(line)[0] for line in changed if line.startswith("| ")}
+    binary = EXPERIMENTS["binary"]
+    methods = {*binary.methods, *binary.published, "", f"4. binary: {binary.score}"}
+    assert cells <= methods
