@@ -7,7 +7,8 @@ with the posterior without privacy: mode and curvature of the log-likelihood by 
 method in float64, which for so many records are its mean and sd to a hundredth.
 
     python benchmarks/real_tables.py FOLDER --processes 8 --repeats 5 --out runs.jsonl
-    python benchmarks/real_tables.py --table runs.jsonl
+    python benchmarks/real_tables.py FOLDER --fixed --repeats 5 --out fixed.jsonl
+    python benchmarks/real_tables.py --table runs.jsonl fixed.jsonl
 
 The folder holds the real tables, which are not part of the project: UCI Adult, CDC
 BRFSS 2015, ACS 2018 income, RAND health insurance, New York flights 2013 and MEPS 2003,
@@ -20,10 +21,12 @@ import time
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import jax
 import jax.numpy as jnp
@@ -41,6 +44,7 @@ from _regressions import (
 
 import dpmcmc
 from dpmcmc.accounting import largest
+from dpmcmc.sampling.fit.tails import Tail
 from dpmcmc.sampling.gaussian_budget import USUAL_SPLIT
 
 DELTA = 1e-6
@@ -52,6 +56,11 @@ VERDICTS = {
 }
 """What a run says of itself, and in the head of a column."""
 _WIDE = 1000.0
+_BOUNDS = (2.0, 3.0, 4.5, 6.5, 10.0, 15.0, 22.0, 33.0)
+"""Bounds on gradients, in typical lengths, of which the best is found by trying."""
+
+_TRIALS = 2
+"""Runs with each of them; the best one is then run anew."""
 
 
 class Exact(NamedTuple):
@@ -140,6 +149,22 @@ def with_hindsight(given: Regression, exact: Exact, mu: float) -> float:
         noise = 2 * bound / (mu * np.sqrt(0.75)) / root
         errors.append(np.mean(shift**2) + noise**2 * np.mean(spread**2 @ metric**2))
     return float(np.sqrt(min(errors)))
+
+
+@contextmanager
+def bound_fixed(bound: float) -> Iterator[None]:
+    """Let fits clip gradients at a bound, whatever their histograms say."""
+    choose = Tail.choose
+
+    def chosen(
+        self: Tail, noise: float, least: float, quantile: float | None = None
+    ) -> float:
+        if quantile is None:  # Hessians are bounded as ever
+            return choose(self, noise, least)
+        return bound
+
+    with patch.object(Tail, "choose", chosen):
+        yield
 
 
 def model_of(given: Regression) -> dpmcmc.Model:
@@ -234,6 +259,25 @@ def runs_of(task: Task) -> list[dict[str, Any]]:
     ]
 
 
+def runs_with_best_bound(task: Task) -> list[dict[str, Any]]:
+    """The same calls, with the bound that was found best by trying each."""
+    name, epsilon, repeats, steps, folder = task
+    given = regression(name, folder)
+    exact, model = without_privacy(given), model_of(given)
+
+    def runs(bound: float, count: int) -> list[dict[str, Any]]:
+        with bound_fixed(bound):
+            return [one_run(model, given, exact, epsilon, steps) for _ in range(count)]
+
+    def error(bound: float) -> float:
+        errors = [run.get("error", np.inf) for run in runs(bound, _TRIALS)]
+        return float(np.mean(np.square(errors)))
+
+    best = min(_BOUNDS, key=error)
+    about = {"row": name, "epsilon": epsilon, "bound": best}
+    return [{**about, **run} for run in runs(best, repeats)]
+
+
 def tables(runs: list[dict[str, Any]]) -> Iterator[str]:
     """Lines of Markdown: a table for each kind of regression."""
     for title, names in (
@@ -246,13 +290,20 @@ def tables(runs: list[dict[str, Any]]) -> Iterator[str]:
             yield from (f"### {title}", "", *rows(those, list(names)), "")
 
 
+def root_mean_square(runs: list[dict[str, Any]]) -> float:
+    """The error over coordinates and runs."""
+    return float(np.sqrt(np.mean([run["error"] ** 2 for run in runs])))
+
+
 def rows(runs: list[dict[str, Any]], order: list[str]) -> Iterator[str]:
     """Lines of one table, with a row for each regression and ε."""
     yield (
-        "| regression | ε | error | hindsight | largest | covered | width | > 3 sd | "
-        f"{' | '.join(VERDICTS.values())} |"
+        "| regression | ε | error | best bound | hindsight | largest | covered | "
+        f"width | > 3 sd | {' | '.join(VERDICTS.values())} |"
     )
-    yield "|" + " --- |" * (8 + len(VERDICTS))
+    yield "|" + " --- |" * (9 + len(VERDICTS))
+    fixed = [run for run in runs if "bound" in run]
+    runs = [run for run in runs if "bound" not in run]
     keys = sorted(
         {(run["row"], run["epsilon"]) for run in runs},
         key=lambda key: (order.index(key[0]), key[1]),
@@ -265,11 +316,14 @@ def rows(runs: list[dict[str, Any]], order: list[str]) -> Iterator[str]:
         place = epsilons.index(epsilon)
         # A line of it in each row, and in the last what is left.
         parts = about[place:] if epsilon == epsilons[-1] else about[place : place + 1]
-        cells = ["–"] * 6
+        best = [r for r in fixed if (r["row"], r["epsilon"]) == (row, epsilon)]
+        best = [run for run in best if "error" in run]
+        cells = ["–"] * 7
         if ended:
             errors = [run["error"] for run in ended]
             cells = [
-                f"{np.sqrt(np.mean(np.square(errors))):.2f}",
+                f"{root_mean_square(ended):.2f}",
+                f"{root_mean_square(best):.2f}" if best else "",
                 f"{first['hindsight']:.2f}",
                 f"{max(errors):.2f}",
                 f"{np.mean([run['covered'] for run in ended]):.2f}",
@@ -287,6 +341,9 @@ def main() -> None:
     parser.add_argument("--rows", default="all", help="names, separated by semicolons")
     parser.add_argument("--epsilons", default="0.5,1,2,4")
     parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument(
+        "--fixed", action="store_true", help="with the best fixed bound on gradients"
+    )
     parser.add_argument("--steps", type=int, default=None, help="of each chain")
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--out", type=Path, default=None, help="a file of lines")
@@ -305,7 +362,11 @@ def main() -> None:
     # First runs of every cell first, so that what is made in time is balanced.
     tasks = [
         Task(name, epsilon, repeats, given.steps, given.folder)
-        for repeats in (given.repeats - given.repeats // 2, given.repeats // 2)
+        for repeats in (
+            (given.repeats,)
+            if given.fixed
+            else (given.repeats - given.repeats // 2, given.repeats // 2)
+        )
         for name in names
         for epsilon in epsilons
         if repeats
@@ -313,7 +374,8 @@ def main() -> None:
     runs: list[dict[str, Any]] = []
     pool = ProcessPoolExecutor(given.processes, mp_context=get_context("spawn"))
     with pool:
-        for future in as_completed([pool.submit(runs_of, task) for task in tasks]):
+        make = runs_with_best_bound if given.fixed else runs_of
+        for future in as_completed([pool.submit(make, task) for task in tasks]):
             runs += future.result()
             if given.out is not None:
                 with given.out.open("a") as file:

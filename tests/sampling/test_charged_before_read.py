@@ -11,6 +11,7 @@ import pytest
 import dpmcmc
 from dpmcmc import Model
 from dpmcmc.accounting import GaussianRelease
+from dpmcmc.private import totals
 from dpmcmc.sampling import check
 from dpmcmc.sampling.check import Check
 from dpmcmc.sampling.checkpoint import MemoryCheckpoint
@@ -40,6 +41,13 @@ def plan() -> Plan:
 def log(monkeypatch: pytest.MonkeyPatch) -> Log:
     """Charges and releases, in the order in which they come about."""
     seen: Log = []
+    opened = totals.open_records
+
+    def opening(*given: Any) -> Any:
+        assert seen, "records were opened before anything was charged"
+        return opened(*given)
+
+    monkeypatch.setattr(totals, "open_records", opening)
 
     def spied(original: Any) -> Any:
         def release(*given: Any, noise: float, **more: Any) -> np.ndarray:

@@ -120,6 +120,8 @@ def foresee_total(
 ) -> Callable[[], object]:
     """Trace a total to come; what is returned compiles it, on any thread.
 
+    It opens the records, as the release will: call it after a charge.
+
     Parameters
     ----------
     lower

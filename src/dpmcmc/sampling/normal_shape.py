@@ -21,6 +21,9 @@ of which must fit."""
 
 _FEW = 10
 
+_FAR = 2.5
+"""And the variance of half of them, for a density with long tails."""
+
 _INDEPENDENT = 0.8
 """Fraction of independent proposals; the others are random walks."""
 
@@ -88,13 +91,22 @@ def _positive(matrix: np.ndarray) -> np.ndarray:
     return (vectors * np.maximum(sizes, least)) @ vectors.T
 
 
-def proposal_about(mean: Any, covariance: np.ndarray) -> Proposal:
-    """Mostly independent draws from about a normal distribution, else a random walk."""
+def proposal_about(
+    mean: Any, covariance: np.ndarray, *, has_tails: bool = False
+) -> Proposal:
+    """Mostly independent draws from about a normal distribution, else a random walk.
+
+    A density with longer tails holds chains of such draws in them: half of the draws
+    are then from a wider normal distribution.
+    """
     size = len(covariance)
-    wider = 1 + _WIDER * min(1.0, math.sqrt(_FEW / size))
-    independent = Independence(mean, wider * covariance)
+    widths = [1 + _WIDER * min(1.0, math.sqrt(_FEW / size))]
+    if has_tails:
+        widths.append(_FAR)
+    weight = _INDEPENDENT / len(widths)
+    parts = [(weight, Independence(mean, wider * covariance)) for wider in widths]
     walk = RandomWalk(best_scale(size) ** 2 * covariance)
-    return Mixture([(_INDEPENDENT, independent), (1 - _INDEPENDENT, walk)])
+    return Mixture([*parts, (1 - _INDEPENDENT, walk)])
 
 
 def moved(

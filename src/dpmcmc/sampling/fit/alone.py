@@ -42,7 +42,7 @@ def quadratic_alone(
     return ChainSetup(
         public,
         repeated(top, chains),
-        proposal_about(top, covariance),
+        proposal_about(top, covariance, has_tails=True),
         replace(READS_NOTHING, influence=influence),
         steps=max(_STEPS, _EACH * len(v)),
     )

@@ -23,8 +23,12 @@ __all__ = ["CLOSE", "LEAST_BOUND", "Least", "Look", "ask_round"]
 CLOSE = 0.07
 """The fraction of the budget of a round that is close, for which precision counts."""
 
-_HISTOGRAMS = 0.30
+_HISTOGRAMS = 0.20
 """A round's fraction for its histograms; the rest is for its sums."""
+
+_LONG, _SHORT = 0.6, 0.3
+"""How long steps are for which a round is shared out, in standard units, far away and
+close by; times what a Hessian's bound usually is beside a gradient's, over √2."""
 
 _SQUARES, _FLATTEST = 0.08, 0.05
 _CAUTIOUS = 0.75
@@ -128,10 +132,9 @@ def _drawn(found: np.ndarray, noise: np.ndarray, expected: np.ndarray) -> np.nda
 def _parts(size: int, fraction: float) -> np.ndarray:
     """Fractions of a sum's budget for gradients, squares and Hessians.
 
-    A round that is close needs a precise gradient; far from there, the Hessian says
-    how far to go.
+    Noise of a gradient is as its bound, √d; that of a Hessian as d, times the step. Of
+    two squared errors a/f + b/(1 − f), the sum is least if f/(1 − f) = √(a/b).
     """
-    hessian = 0.37
-    if fraction >= 0.99 * CLOSE:
-        hessian = min(0.2 + 0.0086 * max(size - 5, 0), 0.5)
-    return np.array([1 - _SQUARES - hessian, _SQUARES, hessian])
+    ratio = (_SHORT if fraction >= 0.99 * CLOSE else _LONG) * np.sqrt(size)
+    rest = (1 - _SQUARES) / (1 + ratio)
+    return np.array([rest, _SQUARES, ratio * rest])
