@@ -120,7 +120,7 @@ class SumAlone(ReadsNothing):
     def log_density(self, theta: Any) -> jax.Array:
         """What the released sum says of θ, up to a constant."""
         if self.is_aware:
-            return self.statistics.law(theta, self.noisy)
+            return self.statistics.noise_aware(theta, self.noisy)
         return self.tempering * self.statistics.said(theta, self.noisy)
 
 

@@ -157,7 +157,7 @@ class Statistics:
         features, constant = self.at(theta)
         return jnp.dot(noisy.possible, features) + noisy.records * constant
 
-    def law(self, theta: Any, noisy: NoisyTotal) -> jax.Array:
+    def noise_aware(self, theta: Any, noisy: NoisyTotal) -> jax.Array:
         """Return the log-density of the released sum at θ, up to a constant."""
         assert self.log_density is not None
         return jnp.asarray(self.log_density(theta, noisy))
@@ -223,8 +223,8 @@ def check_statistics(statistics: Statistics, theta: Any, record: Any) -> int:
     if statistics.log_density is not None:
         zeros = jnp.zeros(shape[0])
         like = NoisyTotal(zeros, zeros, 1.0, 1, jnp.zeros((0, shape[0])))
-        law = statistics.log_density
-        found = shape_of_result("log_density", lambda at: law(at, like), theta)
+        density = statistics.log_density
+        found = shape_of_result("log_density", lambda at: density(at, like), theta)
         if getattr(found, "shape", None) != ():
             raise InputError(
                 f"log_density returns {show_shapes(found)}; it must return one number."

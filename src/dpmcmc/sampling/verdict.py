@@ -103,7 +103,7 @@ def _unsettled(fitted: Fitted, width: str) -> str | None:
     """What the rounds have left open; None if nothing."""
     if fitted.is_flat:
         return (
-            "in some direction, what the records say cannot be told from nothing (two "
+            "in some direction, what the records say is within the noise (two "
             "columns that say the same, or a level that few records have); there the "
             f"prior decides, and {width}, or more."
         )

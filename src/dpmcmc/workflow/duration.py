@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""How long a run will take, told before anybody agrees to it.
+"""How long a run will take, said before anybody agrees to it.
 
 The log-likelihood and its derivatives are timed on made-up records, all zeros, of the
 same columns. Everything else is public: how many records and decisions there are. So

@@ -185,11 +185,11 @@ def _go(
     progress: bool,
 ) -> Outcome:
 
-    def told(question: Question) -> None:
+    def agreed(question: Question) -> None:
         seconds = expected_seconds(job, study, question.statement)
         ask(question._replace(seconds=seconds))
 
-    checkpoint = checkpoint_for(job, folder, ledger, told)
+    checkpoint = checkpoint_for(job, folder, ledger, agreed)
     try:
         posterior = drawn(job, study, checkpoint, progress)
         folder.save_posterior(posterior)

@@ -89,8 +89,8 @@ class Curvature:
         size = len(found)
         sizes, axes = _sizes(self.noise)
         level = float(np.trace(found) / np.trace(self.mean))
-        told = 1 / (1 + sd**2 / size / _LEVEL_CHANGES**2)
-        level = max(1 + told * (level - 1), _LEAST_LEVEL)
+        trusted = 1 / (1 + sd**2 / size / _LEVEL_CHANGES**2)
+        level = max(1 + trusted * (level - 1), _LEAST_LEVEL)
         before = level * axes.T @ self.mean @ axes
         difference = axes.T @ found @ axes - before
         known = np.outer(sizes, sizes)
@@ -100,7 +100,7 @@ class Curvature:
         own = np.diag(weight)
         # Noise of the level is one number for all entries: as noise of each it would
         # count size (size + 1) / 2 times.
-        shared = 2 * told / (size * (size + 1))
+        shared = 2 * trusted / (size * (size + 1))
         left = sd * np.sqrt(own + (1 - own) * shared)
         return Curvature((mean + mean.T) / 2, (axes * left) @ axes.T)
 

@@ -66,8 +66,8 @@ class Dispersion(NamedTuple):
 
         What noise hides is not believed, and no step is longer than `_FARTHEST`.
         """
-        told = gradient / self.level / (1 + (sd / self.level) ** 2)
-        ratio = np.clip(1 + told, 1 / _FARTHEST, _FARTHEST)
+        believed = gradient / self.level / (1 + (sd / self.level) ** 2)
+        ratio = np.clip(1 + believed, 1 / _FARTHEST, _FARTHEST)
         return float(np.log(ratio) / self.rate)
 
 

@@ -68,7 +68,7 @@ class Fitted:
         How many Newton rounds there were.
     arrived, is_far, is_flat
         Whether the rounds ended close by; whether the last gradient contradicts them;
-        whether a direction is too flat to be told from none.
+        whether a direction is too flat to be distinguished from none.
     cut_sd
         What clipping may have cut, in posterior sd.
     power

@@ -98,7 +98,7 @@ class Quadratic:
     gradient_bound, hessian_bound
         Where gradients were clipped, as lengths of g / metric; and Hessians.
     is_flat
-        Whether a direction is too flat to be told from none.
+        Whether a direction is too flat to be distinguished from none.
     cut_sd
         What may have been cut, in posterior sd.
     power

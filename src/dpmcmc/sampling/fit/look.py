@@ -23,7 +23,7 @@ __all__ = ["CLOSE", "LEAST_BOUND", "Least", "Look", "ask_round"]
 CLOSE = 0.07
 """The fraction of the budget of a round that is close, for which precision counts."""
 
-_HISTOGRAMS = 0.20
+_HISTOGRAMS = 0.30
 """A round's fraction for its histograms; the rest is for its sums."""
 
 _LONG, _SHORT = 0.6, 0.3

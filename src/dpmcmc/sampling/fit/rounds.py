@@ -211,7 +211,7 @@ class _Search:
     moved
         How long the last step was.
     is_flat
-        Whether a direction is too flat to be told from none.
+        Whether a direction is too flat to be distinguished from none.
     last
         The last step.
     """
