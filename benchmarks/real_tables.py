@@ -31,6 +31,7 @@ from unittest.mock import patch
 import jax
 import jax.numpy as jnp
 import numpy as np
+from _accuracy_tables import tables
 from _regressions import (
     MODELS,
     REAL,
@@ -48,13 +49,6 @@ from dpmcmc.sampling.fit.tails import Tail
 from dpmcmc.sampling.gaussian_budget import USUAL_SPLIT
 
 DELTA = 1e-6
-VERDICTS = {
-    "usable": "usable",
-    "usable with wide intervals": "wide",
-    "not usable": "not",
-    "refused": "refused",
-}
-"""What a run says of itself, and in the head of a column."""
 _WIDE = 1000.0
 _BOUNDS = (2.0, 3.0, 4.5, 6.5, 10.0, 15.0, 22.0, 33.0)
 """Bounds on gradients, in typical lengths, of which the best is found by trying."""
@@ -276,63 +270,6 @@ def runs_with_best_bound(task: Task) -> list[dict[str, Any]]:
     best = min(_BOUNDS, key=error)
     about = {"row": name, "epsilon": epsilon, "bound": best}
     return [{**about, **run} for run in runs(best, repeats)]
-
-
-def tables(runs: list[dict[str, Any]]) -> Iterator[str]:
-    """Lines of Markdown: a table for each kind of regression."""
-    for title, names in (
-        ("Real tables", REAL),
-        ("Wrong models", WRONG),
-        ("Right models", RIGHT),
-    ):
-        those = [run for run in runs if run["row"] in names]
-        if those:
-            yield from (f"### {title}", "", *rows(those, list(names)), "")
-
-
-def root_mean_square(runs: list[dict[str, Any]]) -> float:
-    """The error over coordinates and runs."""
-    return float(np.sqrt(np.mean([run["error"] ** 2 for run in runs])))
-
-
-def rows(runs: list[dict[str, Any]], order: list[str]) -> Iterator[str]:
-    """Lines of one table, with a row for each regression and ε."""
-    yield (
-        "| regression | ε | error | best bound | hindsight | largest | covered | "
-        f"width | > 3 sd | {' | '.join(VERDICTS.values())} |"
-    )
-    yield "|" + " --- |" * (9 + len(VERDICTS))
-    fixed = [run for run in runs if "bound" in run]
-    runs = [run for run in runs if "bound" not in run]
-    keys = sorted(
-        {(run["row"], run["epsilon"]) for run in runs},
-        key=lambda key: (order.index(key[0]), key[1]),
-    )
-    for row, epsilon in keys:
-        those = [r for r in runs if (r["row"], r["epsilon"]) == (row, epsilon)]
-        ended = [run for run in those if "error" in run]
-        first, epsilons = those[0], [one for name, one in keys if name == row]
-        about = [row, first["kind"], f"N = {first['records']:,}"]
-        place = epsilons.index(epsilon)
-        # A line of it in each row, and in the last what is left.
-        parts = about[place:] if epsilon == epsilons[-1] else about[place : place + 1]
-        best = [r for r in fixed if (r["row"], r["epsilon"]) == (row, epsilon)]
-        best = [run for run in best if "error" in run]
-        cells = ["–"] * 7
-        if ended:
-            errors = [run["error"] for run in ended]
-            cells = [
-                f"{root_mean_square(ended):.2f}",
-                f"{root_mean_square(best):.2f}" if best else "",
-                f"{first['hindsight']:.2f}",
-                f"{max(errors):.2f}",
-                f"{np.mean([run['covered'] for run in ended]):.2f}",
-                f"{np.median([run['width'] for run in ended]):.2f}",
-                f"{sum(run['own'] > 3 for run in ended)}",
-            ]
-        counts = [sum(run["verdict"] == word for run in those) for word in VERDICTS]
-        cells += [str(count or "") for count in counts]
-        yield f"| {', '.join(parts)} | {epsilon:g} | {' | '.join(cells)} |"
 
 
 def main() -> None:
