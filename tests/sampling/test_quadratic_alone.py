@@ -14,6 +14,7 @@ from test_verdict import MIXED, fitted
 
 import dpmcmc
 from dpmcmc import Model, Posterior
+from dpmcmc.influence.alone import QuadraticAlone
 from dpmcmc.sampling.checkpoint import MemoryCheckpoint
 from dpmcmc.sampling.fit.fitted import MOST_MISFIT, Fitted
 from dpmcmc.sampling.fit.stage import Fit
@@ -162,7 +163,7 @@ def test_the_likelihood_is_that_of_the_noisy_quadratic() -> None:
     )
     points = generator.normal(size=(20, 2))
     halved = replace(fit, gradient=fit.gradient / 2, hessian=fit.hessian / 2)
-    alone = fit.alone(tempered)
+    alone = QuadraticAlone.of(fit.point, fit.inverse, fit.noisy(tempered))
     with jax.enable_x64(True):
         ours = [
             float(alone.log_likelihood(alone.inverse @ (at - alone.centre)))

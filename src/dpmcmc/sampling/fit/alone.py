@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from dpmcmc.influence.alone import QuadraticAlone
 from dpmcmc.sampling.chain import PUBLIC, READS_NOTHING, ChainSetup, repeated
 from dpmcmc.sampling.fit.basis import basis_of
 from dpmcmc.sampling.fit.fitted import Fitted
@@ -27,12 +28,12 @@ def quadratic_alone(
     problem: Problem, fitted: Fitted, tempering: float, chains: int
 ) -> ChainSetup:
     """A chain on the prior and the likelihood of the noisy quadratic."""
-    influence = fitted.alone(tempering)
+    noisy = fitted.noisy(tempering)
     frame = np.concatenate([fitted.factor, basis_of(problem).rest], axis=1)
     prior = LogPrior(problem)
     v = np.zeros(frame.shape[1])
     for _ in range(_CLIMBS):
-        gradient, precision = influence.normal_at(v[: fitted.factor.shape[1]])
+        gradient, precision = noisy.normal_at(v[: fitted.factor.shape[1]])
         v, total = prior.climb(fitted.point, frame, gradient, precision)
     covariance = frame @ np.linalg.inv(total) @ frame.T
     top = problem.unravel(fitted.point + frame @ v, np.float64)
@@ -43,6 +44,9 @@ def quadratic_alone(
         public,
         repeated(top, chains),
         proposal_about(top, covariance, has_tails=True),
-        replace(READS_NOTHING, influence=influence),
+        replace(
+            READS_NOTHING,
+            influence=QuadraticAlone.of(fitted.point, fitted.inverse, noisy),
+        ),
         steps=max(_STEPS, _EACH * len(v)),
     )

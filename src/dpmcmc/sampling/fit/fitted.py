@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dpmcmc.influence.alone import QuadraticAlone
+from dpmcmc.influence.alone import NoisyQuadratic
 from dpmcmc.influence.derivatives import Frame
 from dpmcmc.influence.residual import Residual
 from dpmcmc.sampling.fit.curvature import Curvature
@@ -140,11 +140,9 @@ class Fitted:
         is_hidden = self.missed < self.uncertain
         return is_small or is_hidden
 
-    def alone(self, tempering: float) -> QuadraticAlone:
-        """The likelihood of the noisy quadratic by itself."""
-        return QuadraticAlone(
-            self.point,
-            self.inverse,
+    def noisy(self, tempering: float) -> NoisyQuadratic:
+        """What the released quadratic says of v."""
+        return NoisyQuadratic(
             tempering * self.gradient,
             -tempering * self.hessian,
             self.noise,

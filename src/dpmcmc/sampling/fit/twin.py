@@ -32,6 +32,9 @@ _RECORDS = 256
 _STARTS, _MOST_FLIPS = 6, 8
 """Random points to look from, and coordinates whose sign is changed."""
 
+_TRIES = 60
+"""How often a point is moved."""
+
 _ALIKE = 3e-5
 """Log-likelihoods that differ by less, beside their size, are the same in float32."""
 
@@ -59,20 +62,31 @@ def find_twin(problem: Problem, fitted: Fitted) -> np.ndarray | None:
     weights = 1 / (1 + np.abs(target[usable]))
     precision = np.linalg.inv(fitted.covariance + fitted.shift)
 
-    def residual(point: np.ndarray) -> np.ndarray:
-        return _finite(weights * (look(point).values[usable] - target[usable]))
+    def whole(informed: np.ndarray) -> np.ndarray:
+        point = fitted.mode.copy()
+        point[is_informed] = informed
+        return point
 
-    def slope(point: np.ndarray) -> np.ndarray:
-        return _finite(weights[:, None] * look(point).slopes[usable])
+    def residual(informed: np.ndarray) -> np.ndarray:
+        values = look(whole(informed)).values[usable]
+        return _finite(weights * (values - target[usable]))
+
+    def gradient(informed: np.ndarray) -> np.ndarray:
+        gradients = look(whole(informed)).slopes[usable][:, is_informed]
+        return _finite(weights[:, None] * gradients)
 
     for start in _starts(problem, fitted.mode):
-        from_there = np.where(is_informed, start, fitted.mode)
-        found = least_squares(residual, from_there, slope, max_nfev=30)
-        move = found.x - fitted.mode
+        # MINPACK: other methods decompose matrices on threads, which wait for each
+        # other where cores are busy.
+        found = least_squares(
+            residual, start[is_informed], gradient, method="lm", max_nfev=_TRIES
+        )
+        point = whole(found.x)
+        move = point - fitted.mode
         is_alike = np.max(np.abs(found.fun)) < _ALIKE
         is_apart = move @ precision @ move > _APART**2 * len(move)
-        if is_alike and is_apart and look(found.x).prior - prior > _LEAST_PRIOR:
-            return np.asarray(found.x)
+        if is_alike and is_apart and look(point).prior - prior > _LEAST_PRIOR:
+            return point
     return None
 
 
