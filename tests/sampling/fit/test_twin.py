@@ -178,3 +178,8 @@ def test_an_integer_that_is_clamped_to_zero_and_one_has_both(unit: Any) -> None:
     )
     asked = problem(model, Records(table, unit=unit, most=2 if unit else None))
     assert find_twin(asked, fitted(np.array([0.4, 0.2]))) is None
+
+
+def test_where_records_inform_nothing_there_is_nothing_to_solve() -> None:
+    model = Model(lambda t, y: -(y**2), wide_prior, {"a": 0.0, "b": 0.0})
+    assert find_twin(problem(model), fitted(np.array([0.3, -0.2]))) is None

@@ -57,7 +57,7 @@ def find_twin(problem: Problem, fitted: Fitted) -> np.ndarray | None:
     usable = np.flatnonzero(np.isfinite(target))[:_RECORDS]
     # Others stay as they are: nothing here says where they should be.
     is_informed = np.any(_finite(slopes[usable]) != 0, axis=0)
-    if len(usable) < max(2 * is_informed.sum(), 1):
+    if not 0 < 2 * is_informed.sum() <= len(usable):
         return None
     weights = 1 / (1 + np.abs(target[usable]))
     precision = np.linalg.inv(fitted.covariance + fitted.shift)
