@@ -44,7 +44,8 @@ def log(monkeypatch: pytest.MonkeyPatch) -> Log:
     opened = totals.open_records
 
     def opening(*given: Any) -> Any:
-        assert seen, "records were opened before anything was charged"
+        if not seen:  # before anything was charged; what is raised here goes unseen
+            seen.append(("opened", None))
         return opened(*given)
 
     monkeypatch.setattr(totals, "open_records", opening)
