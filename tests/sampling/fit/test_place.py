@@ -13,7 +13,9 @@ from hypothesis import strategies as some
 from oracle import normal_derivatives
 
 from dpmcmc.sampling.fit.basis import Basis
+from dpmcmc.sampling.fit.curvature import Curvature
 from dpmcmc.sampling.fit.dispersion import Dispersion, Shape
+from dpmcmc.sampling.fit.known import Known
 from dpmcmc.sampling.fit.place import Place, Setting
 
 RECORDS = 100
@@ -74,13 +76,16 @@ def test_a_prior_counts_per_tempered_record_and_only_downward() -> None:
     np.testing.assert_allclose(curvature, np.diag([4.0 / 50, 0.0]), atol=1e-12)
 
 
-NOTHING = np.zeros((2, 2))
+def known_of(mean: np.ndarray, covariance: np.ndarray | None = None) -> Known:
+    """A gradient that is known, or with noise."""
+    size = len(mean)
+    return Known(mean, np.zeros((size, size)) if covariance is None else covariance)
 
 
 @pytest.mark.parametrize("part", [1.0, 0.3])
 def test_a_step_is_taken_in_part(part: float) -> None:
     place = place_of([1.0, 4.0], whitening=np.diag([2.0, 0.5]), point=np.ones(2))
-    point, roots = place.moved(np.array([1.0, -1.0]), np.ones(2), NOTHING, part)
+    point, roots = place.moved(np.array([1.0, -1.0]), known_of(np.ones(2)), 0.0, part)
     np.testing.assert_allclose(point, [1 + 2 * part, 1 - 0.5 * part])
     np.testing.assert_array_equal(roots, 1)
 
@@ -164,56 +169,104 @@ class Regression:
         return gradients.mean(axis=0), -hessians.mean(axis=0), squares
 
     def place(self, whitening: np.ndarray) -> Place:
-        place = place_of(np.ones(3), whitening=whitening, point=self.point)
+        flat = SimpleNamespace(at=lambda _: (0.0, np.zeros(3), np.zeros((3, 3))))
+        place = place_of(np.ones(3), flat, whitening=whitening, point=self.point)
         return shaped(place, Shape(self.scaling, self.bent))
 
 
 @pytest.mark.parametrize("part", [1.0, 0.25])
 def test_a_coordinate_that_scales_goes_where_its_gradient_says(part: float) -> None:
-    """The log sd to that of the residuals; the others as Newton has them."""
+    """The log sd to that of the residuals; the others stay."""
     given = Regression()
     gradient, _, _ = given.at(given.point)
-    place, move = given.place(given.whitening), np.array([0.3, -0.1, 0.2])
-    nothing = np.zeros((3, 3))
-    slope = given.whitening.T @ gradient
-    point, roots = place.moved(move, slope, nothing, part)
-    expected = given.point + part * given.whitening @ move
+    place, nowhere = given.place(given.whitening), np.zeros(3)
+    slope = known_of(given.whitening.T @ gradient)
+    point, roots = place.moved(nowhere, slope, 0.0, part)
     sd = np.sqrt(np.mean((given.y - given.x @ given.point[:2]) ** 2))
-    expected[2] = given.point[2] + part * (np.log(sd) - given.point[2])
+    expected = given.point.copy()
+    expected[2] += part * (np.log(sd) - given.point[2])
     np.testing.assert_allclose(point, expected)
     np.testing.assert_allclose(roots, np.exp(given.point[2] - point[2]))
+
+
+@pytest.mark.parametrize("whitening", [np.eye(3), SOME_WHITENING])
+def test_one_exact_step_leads_to_the_mode(whitening: np.ndarray) -> None:
+    """Least squares, and the sd of what they leave: others move before the scale."""
+    given = Regression()
+    gradient, curvature, _ = given.at(given.point)
+    place = given.place(whitening)
+    known = known_of(whitening.T @ gradient)
+    seen = Curvature(whitening.T @ curvature @ whitening, np.zeros((3, 3)))
+    move = np.linalg.solve(place.apart(seen, known).mean, known.mean)
+    point, _ = place.moved(move, known, 0.0, 1.0)
+    b, (squares,), *_ = np.linalg.lstsq(given.x, given.y)
+    mode = np.append(b, np.log(squares / RECORDS) / 2)
+    np.testing.assert_allclose(point, mode, atol=1e-12)
+
+
+def test_a_part_of_a_step_gains_what_a_parabola_says() -> None:
+    """Of the residuals' mean square, 1 − (1 − part)² of all that can be gained."""
+    given, part = Regression(), 0.25
+    gradient, curvature, _ = given.at(given.point)
+    place, known = given.place(np.eye(3)), known_of(gradient)
+    alone = place.apart(Curvature(curvature, np.zeros((3, 3))), known).mean
+    point, _ = place.moved(np.linalg.solve(alone, gradient), known, 0.0, part)
+    squares = np.mean((given.y - given.x @ point[:2]) ** 2)
+    whole = np.log(squares) / 2 - given.point[2]
+    np.testing.assert_allclose(point[2], given.point[2] + part * whole)
 
 
 def test_noise_of_its_gradient_is_its_own() -> None:
     """Of all noise in v only that along the coordinate counts: here a sd of 1."""
     given = Regression()
     place = given.place(given.whitening)
-    gradient = np.array([0.1, 0.2, 0.6])
-    noise = given.whitening.T @ np.diag([5.0, 7.0, 1.0])
-    point, _ = place.moved(np.zeros(3), given.whitening.T @ gradient, noise, 1.0)
+    gradient, turn = np.array([0.1, 0.2, 0.6]), given.whitening
+    noise = turn.T @ np.diag([25.0, 49.0, 1.0]) @ turn
+    known = known_of(turn.T @ gradient, noise)
+    point, _ = place.moved(np.zeros(3), known, 0.0, 1.0)
     assert point[2] == pytest.approx(given.point[2] + np.log(1.3) / 2)
+
+
+def test_a_step_of_noise_alone_gains_nothing() -> None:
+    """Its square is what noise makes of it: what the others seem to gain is noise."""
+    given = Regression()
+    place, step = given.place(np.eye(3)), np.array([0.3, -0.2, 0.0])
+    length = float(np.sqrt(step @ step))
+    known = known_of(step)
+    still, _ = place.moved(np.zeros(3), known_of(np.zeros(3)), 0.0, 1.0)
+    noisy, _ = place.moved(step, known, length, 1.0)
+    assert noisy[2] == still[2]
+    clear, _ = place.moved(step, known, 0.0, 1.0)
+    assert clear[2] < still[2]
 
 
 def test_coordinates_that_do_not_scale_keep_their_curvature() -> None:
     given = Regression()
     only = given.scaling._replace(scaled=np.array([False, True, True]))
     place = shaped(given.place(np.eye(3)), Shape(only, given.bent))
-    gradient = np.array([0.0, 0.0, 1.0])
-    _, roots = place.moved(gradient, gradient, np.zeros((3, 3)), 1.0)
+    gradient = known_of(np.array([0.0, 0.0, 1.0]))
+    _, roots = place.moved(np.zeros(3), gradient, 0.0, 1.0)
     np.testing.assert_allclose(roots, [1, np.sqrt(1 / 2), np.sqrt(1 / 2)])
 
 
 @pytest.mark.parametrize("whitening", [np.eye(3), SOME_WHITENING])
 def test_a_scale_apart_loses_its_coupling_alone(whitening: np.ndarray) -> None:
-    """Of a log sd with coefficients: twice the gradient by these."""
+    """Of a log sd with coefficients: twice the gradient by these.
+
+    Its own curvature follows from its gradient, and nothing of it is uncertain.
+    """
     given = Regression()
     gradient, curvature, _ = given.at(given.point)
     coupling = np.zeros((3, 3))
     coupling[2, :2] = coupling[:2, 2] = 2 * gradient[:2]
     assert np.linalg.norm(coupling) > 0.5
-    found = given.place(whitening).apart(whitening.T @ curvature @ whitening)
+    wrong = curvature + np.diag([0, 0, 5.0])
+    seen = Curvature(whitening.T @ wrong @ whitening, whitening.T @ whitening)
+    found = given.place(whitening).apart(seen, known_of(whitening.T @ gradient))
     expected = whitening.T @ (curvature - coupling) @ whitening
-    np.testing.assert_allclose(found, expected, atol=1e-12)
+    np.testing.assert_allclose(found.mean, expected, atol=1e-12)
+    noise = whitening.T @ np.diag([1.0, 1.0, 0.0]) @ whitening
+    np.testing.assert_allclose(found.noise, noise, atol=1e-12)
 
 
 def test_nothing_is_lost_at_the_mode() -> None:
@@ -225,16 +278,18 @@ def test_nothing_is_lost_at_the_mode() -> None:
     np.testing.assert_allclose(gradient, 0, atol=1e-12)
     turn = given.whitening
     whitened = turn.T @ curvature @ turn
-    found = given.place(turn).apart(whitened)
-    np.testing.assert_allclose(found, whitened, atol=1e-12)
+    seen = Curvature(whitened, np.zeros((3, 3)))
+    found = given.place(turn).apart(seen, known_of(turn.T @ gradient))
+    np.testing.assert_allclose(found.mean, whitened, atol=1e-12)
 
 
 @pytest.mark.parametrize("shape", [None, Shape(None, np.full(3, True))])
 def test_without_a_scale_no_curvature_changes(shape: Shape | None) -> None:
     given = Regression()
-    _, curvature, _ = given.at(given.point)
-    place = shaped(given.place(given.whitening), shape)
-    np.testing.assert_array_equal(place.apart(curvature), curvature)
+    gradient, curvature, _ = given.at(given.point)
+    place, seen = shaped(given.place(given.whitening), shape), Curvature.whitened(3)
+    seen = replace(seen, mean=curvature)
+    assert place.apart(seen, known_of(gradient)) is seen
 
 
 def test_curvature_is_whitened_as_it_is_after_the_scale_has_changed() -> None:

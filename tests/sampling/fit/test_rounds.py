@@ -25,7 +25,7 @@ from dpmcmc.sampling.fit.place import Place, Setting
 from dpmcmc.sampling.fit.prior import LogPrior
 from dpmcmc.sampling.fit.rounds import newton_rounds
 from dpmcmc.sampling.fit.scales import find_scales
-from dpmcmc.sampling.fit.tails import BINS, Counts, SlowTail, Tail
+from dpmcmc.sampling.fit.tails import BINS, Counts, Tail
 from dpmcmc.sampling.problem import make_problem
 
 RECORDS = 5000
@@ -121,20 +121,20 @@ def test_what_was_cut_is_in_the_intervals() -> None:
 
 
 @pytest.mark.parametrize(
-    ("power", "is_continued"), [(1.5, True), (2.2, True), (2.8, False)]
+    ("power", "is_cautious"), [(1.5, True), (2.2, True), (2.8, False)]
 )
-def test_only_a_tail_that_rests_on_few_records_is_continued(
-    monkeypatch: pytest.MonkeyPatch, power: float, is_continued: bool
+def test_of_a_tail_that_rests_on_few_records_more_is_taken_to_be_cut(
+    monkeypatch: pytest.MonkeyPatch, power: float, is_cautious: bool
 ) -> None:
     """All are kept for the verdict."""
     derivatives = logistic()
-    plain = Oracle(derivatives).drive(fit(4, 1e6))
+    plain = Oracle(derivatives, 3.0).drive(fit(4, 3.0))
     assert np.isnan(plain.power)
-    monkeypatch.setattr(Tail, "slow", lambda _: SlowTail(power, 500.0, 3.0))
-    found = Oracle(derivatives).drive(fit(4, 1e6))
+    monkeypatch.setattr(Tail, "slow", lambda _: power)
+    found = Oracle(derivatives, 3.0).drive(fit(4, 3.0))
     assert found.power == power
-    assert (found.cut_sd > 10 * plain.cut_sd) == is_continued
-    assert is_continued or found.cut_sd == plain.cut_sd
+    assert (found.cut_sd > 1.2 * plain.cut_sd) == is_cautious
+    assert is_cautious or found.cut_sd == plain.cut_sd
 
 
 def look_of(
@@ -155,6 +155,22 @@ def look_of(
         "bound": 2.0,
     }
     return Look(**{**values, **changes})
+
+
+@pytest.mark.parametrize(
+    ("noise", "fraction"), [(0.0, 0.07), (0.05, 0.07), (0.08, 0.0892), (1.0, 0.11)]
+)
+def test_a_close_round_pays_more_where_curvature_is_uncertain(
+    noise: float, fraction: float
+) -> None:
+    """δ/(1 + δ) within limits, δ = √1.5 times the noise of entries of a 2 × 2."""
+    place = Place(
+        Setting(Basis(np.eye(2), np.eye(2), np.zeros((2, 0))), prior_of(2), 100, 1.0),
+        *(np.zeros(2), np.eye(2), np.ones(2)),
+    )
+    curvature = Curvature(np.eye(2), noise * np.eye(2))
+    found = rounds._Search(place, 0.07, curvature)._close()
+    assert found == pytest.approx(fraction, abs=1e-4)
 
 
 @pytest.mark.parametrize(("sd", "is_rough"), [(0.001, False), (0.5, True)])
@@ -261,31 +277,36 @@ class Exact:
         gradient, _ = self.of_all(place.point)
         _, curvature = self.of_records(place.point)
         turn = place.whitening
-        mean = place.apart(turn.T @ curvature @ turn) + place.prior[1]
-        total = Curvature(mean, 1e-9 * np.eye(3))
-        self.search.take(look_of(turn.T @ gradient, total.mean, 1e-9), total)
+        known = Known(turn.T @ gradient, 1e-18 * np.eye(3))
+        seen = Curvature(turn.T @ curvature @ turn + place.prior[1], np.zeros((3, 3)))
+        total = replace(place.apart(seen, known), noise=1e-9 * np.eye(3))
+        self.search.take(look_of(known.mean, total.mean, 1e-9), known, total)
 
 
 WHITENING = np.array([[1.0, 0.3, 0.0], [0.2, 0.8, 0.1], [0.0, -0.2, 1.2]])
 
 
-def test_steps_are_those_of_newton_and_of_the_residuals_own_sd() -> None:
-    """Coefficients by least squares; log σ² by the mean square of the residuals.
+def test_steps_are_those_of_newton_and_of_the_residuals_that_they_leave() -> None:
+    """Coefficients by least squares; log σ² by the mean square that is left then.
 
     And a prior, which adds to gradients. Both end where the posterior is highest.
     """
     exact, theta = Exact(WHITENING), AT_FIRST
-    for _ in range(12):
+    for _ in range(6):
         exact.take()
         gradient, curvature = exact.of_all(theta)
+        squares = 1 + exact.of_records(theta)[0][2]  # r̄²/σ²
         curvature[2, :2] = curvature[:2, 2] = 0
+        curvature[2, 2] = 2 * squares + 1 / PRIOR_SD**2 / RECORDS
         move = np.linalg.solve(curvature, gradient)
-        # Half the log of 1 plus a gradient, which is r̄²/σ² − 1: as far as 10 times.
-        move[2] = np.log(np.clip(1 + gradient[2], 0.1, 10)) / 2
+        # Half of g · step is gained of ½ r̄²/σ²; records alone, without the prior.
+        gain = exact.of_records(theta)[0][:2] @ move[:2] / 2
+        move[2] = np.log(np.clip(squares - 2 * gain, 0.1, 10)) / 2
         theta = theta + move
-        np.testing.assert_allclose(exact.search.place.point, theta, atol=1e-7)
+        np.testing.assert_allclose(exact.search.place.point, theta, atol=1e-3)
+        theta = exact.search.place.point
     mode, _ = exact_mode(exact.derivatives, np.array([1.0, -2.0, np.log(2)]))
-    np.testing.assert_allclose(theta, mode, atol=1e-7)
+    np.testing.assert_allclose(theta, mode, atol=1e-3)
 
 
 @pytest.mark.parametrize("is_back", [False, True])
@@ -293,22 +314,26 @@ def test_what_is_known_is_of_the_scale_there(is_back: bool) -> None:
     """Of the curvature of records but its coupling, and of the coefficients' gradient.
 
     At the same coefficients and the scale where the step has led, both are exact; the
-    prior adds less than 10⁻³. So it is if the search goes back, to a quarter of a step.
+    prior adds less than 10⁻³. So it is if the search goes back: the scale is then a
+    quarter of the way to that of the residuals which a quarter of the step leaves.
     """
     exact = Exact(WHITENING)
     exact.take()
     search = exact.search
     if is_back:
-        whole = search.place.point[2] - AT_FIRST[2]
         search.radius = search.last.length
         search.go_back()
-        assert search.place.point[2] - AT_FIRST[2] == pytest.approx(whole / 4)
+        point = search.place.point
+        squares = np.mean((exact.y - exact.x @ point[:2]) ** 2)
+        whole = np.log(squares) / 2 - AT_FIRST[2]
+        assert point[2] - AT_FIRST[2] == pytest.approx(whole / 4, rel=1e-3)
     assert abs(search.place.point[2] - AT_FIRST[2]) > 0.05
     there = np.append(AT_FIRST[:2], search.place.point[2])
     gradient, curvature = exact.of_records(there)
     turn = search.place.whitening
-    apart = search.place.apart(turn.T @ curvature @ turn)
-    np.testing.assert_allclose(apart, np.eye(3), atol=1e-3)
+    seen = Curvature(turn.T @ curvature @ turn, np.zeros((3, 3)))
+    apart = search.place.apart(seen, Known(turn.T @ gradient, np.zeros((3, 3))))
+    np.testing.assert_allclose(apart.mean, np.eye(3), atol=2e-3)
     np.testing.assert_allclose(search.curvature.mean, np.eye(3), atol=1e-9)
     before = search.last.known.turned(search.last.across(search.place, 2)).mean
     found = np.linalg.solve(turn.T, before)
@@ -332,5 +357,5 @@ def test_a_prior_is_counted_once() -> None:
     search = rounds._Search(place, 0.07, known, moved=0.1)
     own = (1 - prior) * np.eye(size)
     look = look_of(np.zeros(size), own, 0.1, curvature_noise=0.5)
-    found = search.learn(look)
+    _, found = search.learn(look)
     np.testing.assert_allclose(found.mean, np.eye(size), rtol=1e-6)

@@ -61,14 +61,21 @@ class Dispersion(NamedTuple):
         """How far the highest point is, by the mean curvature c² q."""
         return float(np.log(curvature / (self.rate * self.level)) / self.rate)
 
-    def by_gradient(self, gradient: float, sd: float) -> float:
-        """How far it is, by the mean gradient −a + cq and its sd.
+    def ratio(self, gradient: float, sd: float) -> float:
+        """How many times as high cq is as where the mean is highest, by −a + cq.
 
-        What noise hides is not believed, and no step is longer than `_FARTHEST`.
+        What noise, of that sd, hides is not believed, nor more than `_FARTHEST`.
         """
         believed = gradient / self.level / (1 + (sd / self.level) ** 2)
-        ratio = np.clip(1 + believed, 1 / _FARTHEST, _FARTHEST)
-        return float(np.log(ratio) / self.rate)
+        return float(np.clip(1 + believed, 1 / _FARTHEST, _FARTHEST))
+
+    def curvature(self, gradient: float, sd: float) -> float:
+        """The mean curvature along it, c² q, by the mean gradient and its sd."""
+        return self.rate * self.level * self.ratio(gradient, sd)
+
+    def by_gradient(self, gradient: float, sd: float) -> float:
+        """How far the highest point is, by the mean gradient and its sd."""
+        return float(np.log(self.ratio(gradient, sd)) / self.rate)
 
 
 class Shape(NamedTuple):

@@ -37,7 +37,7 @@ _EXPECTED = 0.01
 """And for what the model expects, where it says so."""
 
 _FOR_HESSIAN = (0.02, 0.04, 0.08, 0.15, 0.3)
-_STEP = 2.5
+_STEP = 4.0
 """The Hessian's part is chosen as for a step of so many posterior sd."""
 
 _TIGHT, _STOPPED, _WIDEST = (2.0, 4.0), 3.5, 4.0
@@ -60,13 +60,14 @@ _BELIEVED, _CLEAR = 1.0, 3.0
 """Curvature is taken to be at least so many of its sd; and must be so many from none
 not to be flat."""
 
-_CHOSEN, _CAUTIOUS = 0.65, 0.85
+_CHOSEN, _CAUTIOUS, _SLOWLY = 0.65, 0.85, 0.95
 """Bounds are chosen by the first quantile of what they may cut; intervals hold what the
-second says was cut."""
+second says was cut, and the third where most of it may be in records too few to be
+seen."""
 
 _CONTINUED = 2.6
-"""Tails that fall as a lower power are continued: lengths have no variance, or one that
-rests on records too few to be seen."""
+"""Those are tails that fall as a lower power: lengths have no variance, or one that
+rests on few records."""
 
 _UNSEEN = 0.5
 """And so many sd of a count, of records that are as far beyond the bound as it is."""
@@ -222,7 +223,7 @@ def ask_last(
         hessian_bound=most * size,
         is_flat=is_flat,
         cut_sd=float(cut_sd / np.sqrt(records * size)),
-        power=np.nan if slow is None else slow.power,
+        power=np.nan if slow is None else slow,
         extremes=found,
     )
 
@@ -252,11 +253,10 @@ def _lost(inside: float, squares: float, sd: float) -> float:
 
 def _cautious(tail: Tail, bound: float) -> float:
     """What a bound may have cut off lengths, by a cautious estimate."""
-    seen = float(np.hypot(tail.cut(bound, _CAUTIOUS), _UNSEEN * tail.sd * bound))
-    slow = tail.slow()
-    if slow is not None and slow.power < _CONTINUED:
-        return max(seen, slow.cut(bound))
-    return seen
+    power = tail.slow()
+    is_slow = power is not None and power < _CONTINUED
+    cut = tail.cut(bound, _SLOWLY if is_slow else _CAUTIOUS)
+    return float(np.hypot(cut, _UNSEEN * tail.sd * bound))
 
 
 def _hessian_part(

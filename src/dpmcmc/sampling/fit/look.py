@@ -21,7 +21,7 @@ from dpmcmc.sampling.fit.tails import Counts, Tail
 __all__ = ["CLOSE", "LEAST_BOUND", "Least", "Look", "ask_round"]
 
 CLOSE = 0.07
-"""The fraction of the budget of a round that is close, for which precision counts."""
+"""The least fraction of the budget of a round that is close."""
 
 _HISTOGRAMS = 0.30
 """A round's fraction for its histograms; the rest is for its sums."""

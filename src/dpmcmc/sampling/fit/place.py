@@ -13,8 +13,10 @@ import numpy as np
 
 from dpmcmc.influence.derivatives import Frame
 from dpmcmc.sampling.fit.basis import Basis
-from dpmcmc.sampling.fit.dispersion import Shape
+from dpmcmc.sampling.fit.curvature import Curvature
+from dpmcmc.sampling.fit.dispersion import Dispersion, Shape
 from dpmcmc.sampling.fit.geometry import whitening
+from dpmcmc.sampling.fit.known import Known
 from dpmcmc.sampling.fit.prior import LogPrior
 from dpmcmc.sampling.fit.questions import Public
 
@@ -129,19 +131,41 @@ class Place:
         axes, _ = np.linalg.qr(self.whitening[self.setting.shape.bent].T)
         return axes @ axes.T / max(axes.shape[1], 1)
 
-    def apart(self, curvature: np.ndarray) -> np.ndarray:
-        """The records' curvature without what couples the scale with the others.
+    @property
+    def scaling(self) -> Dispersion | None:
+        """The coordinate that scales the log-likelihood, if there is one."""
+        return None if self.setting.shape is None else self.setting.shape.scaling
 
-        That is in proportion to the gradient by these, and zero where that is.
+    def slope(self, known: Known) -> tuple[float, float]:
+        """The records' mean gradient along the scale, and the sd of its noise."""
+        assert self.scaling is not None
+        own = np.linalg.inv(self.whitening)[:, self.scaling.place]
+        sd = float(np.sqrt(own @ known.covariance @ own))
+        return float(own @ (known.mean - self.prior[0])), sd
+
+    def apart(self, curvature: Curvature, known: Known) -> Curvature:
+        """What records and prior have, with what the model says of a scale's own.
+
+        Its second derivative, c² q, follows from its gradient, −a + cq; what couples it
+        with the others is in proportion to their gradient, and zero where that is.
         """
-        if self.setting.shape is None or self.setting.shape.scaling is None:
+        if self.scaling is None:
             return curvature
-        place, back = self.setting.shape.scaling.place, np.linalg.inv(self.whitening)
-        own = back.T @ curvature @ back
-        alone = own[place, place]
-        own[place], own[:, place] = 0.0, 0.0
-        own[place, place] = alone
-        return self.whitening.T @ own @ self.whitening
+        own = self.scaling.curvature(*self.slope(known))
+        prior = self.prior[1]
+        return Curvature(
+            self._with_own(curvature.mean - prior, own) + prior,
+            self._with_own(curvature.noise, 0.0),
+        )
+
+    def _with_own(self, matrix: np.ndarray, own: float) -> np.ndarray:
+        """With one number for the scale, and none between it and the others."""
+        assert self.scaling is not None
+        place, back = self.scaling.place, np.linalg.inv(self.whitening)
+        matrix = back.T @ matrix @ back
+        matrix[place], matrix[:, place] = 0.0, 0.0
+        matrix[place, place] = own
+        return self.whitening.T @ matrix @ self.whitening
 
     def cut_variance(self, cut: float) -> np.ndarray:
         """Squares of what a bound cuts off the mean gradient, if it is all one way.
@@ -153,32 +177,44 @@ class Place:
         return lost**2 * self.directions
 
     def moved(
-        self, move: np.ndarray, gradient: np.ndarray, sd: np.ndarray, part: float
+        self, move: np.ndarray, known: Known, precision: float, part: float
     ) -> tuple[np.ndarray, np.ndarray]:
         """The point that a part of a Newton step leads to.
 
         And by how much roots of curvatures are multiplied on the way, in informed
         coordinates: where one of them scales the log-likelihood it goes where its own
-        gradient says, and that says what becomes of the curvatures.
+        gradient says, once the other coordinates have moved, and that says what becomes
+        of the curvatures.
 
         Parameters
         ----------
         move
             The whole step in v.
-        gradient, sd
-            The mean gradient of records and prior, in v, and a root of its covariance.
+        known
+            The mean gradient of records and prior, in v.
+        precision
+            How long a step of noise alone would be.
         part
             How much of the step is taken.
         """
         step = part * self.whitening @ move
         roots = np.ones(len(step))
-        scaling = None if self.setting.shape is None else self.setting.shape.scaling
-        if scaling is not None:
-            own = np.linalg.inv(self.whitening)[:, scaling.place]
-            slope, noise = float(own @ gradient), float(np.linalg.norm(sd.T @ own))
-            step[scaling.place] = part * scaling.by_gradient(slope, noise)
-            root = np.exp(-scaling.rate * step[scaling.place] / 2)
-            roots = np.where(scaling.scaled, root, 1.0)
+        if self.scaling is not None:
+            place = self.scaling.place
+            slope, sd = self.slope(known)
+            # What the others gain is taken from q: half the square of a whole step,
+            # of which noise alone would seem to gain as much as it loses.
+            seen = (known.mean - self.prior[0]) @ move
+            seen -= slope * (self.whitening @ move)[place]
+            gain = max(part * (1 - part / 2) * seen - part**2 * precision**2, 0.0)
+            noise = np.sqrt(move @ known.covariance @ move)
+            far = self.scaling.by_gradient(
+                slope - self.scaling.rate * gain,
+                float(np.hypot(sd, self.scaling.rate * part * noise)),
+            )
+            step[place] = part * far
+            root = np.exp(-self.scaling.rate * step[place] / 2)
+            roots = np.where(self.scaling.scaled, root, 1.0)
         return self.point + self.setting.basis.factor @ step, roots
 
     def whitened(

@@ -33,7 +33,7 @@ standard step, for coordinates that are each as long as their sd."""
 _COUNTS_AT_FIRST = 200.0
 """And the noise of a count is at most a hundredth or two of the records."""
 
-_LEAST, _MOST = 0.003, 0.04
+_LEAST, _MOST = 0.003, 0.13
 """Fractions of the budget of the first rounds."""
 
 _AT_FIRST = Least()
@@ -42,9 +42,12 @@ _TOO_SMALL, _WIDEST_LEAST = 0.6, 12.0
 """Whitened gradients of a right model have mean squares of 1; where they are smaller
 than this, the least bound is widened, up to the other."""
 
-_LAST_NOISE, _LAST_CURVATURE, _ROUGH = 0.26, 0.4, 0.5
-"""Noise of the last release beside that of a close round; and what may be added to it
-before another round is worth its cost."""
+_MOST_CLOSE = 0.11
+"""The most that a close round pays."""
+
+_LAST_CURVATURE, _ROUGH = 0.8, 0.5
+"""Noise of curvatures after the last release beside that of a close round; and what may
+be added to the noise of the last gradient before another round is worth its cost."""
 
 _STRAIGHT = 30.0
 """The longest first step where the model says that derivatives are linear."""
@@ -127,8 +130,7 @@ class _Step:
 
     def moved(self) -> tuple[np.ndarray, np.ndarray]:
         """Where it leads, and roots of what becomes of curvatures: `Place.moved`."""
-        sd = np.linalg.cholesky(self.known.covariance)
-        return self.place.moved(self.whole, self.known.mean, sd, self.fraction)
+        return self.place.moved(self.whole, self.known, self.precision, self.fraction)
 
     def across(self, place: Place, power: int) -> np.ndarray:
         """Makes coordinates there of those here: 1 for curvatures, 2 for gradients.
@@ -182,13 +184,13 @@ def newton_rounds(
         )
         search.spent += search.fraction
         search.rounds += 1
-        total = search.learn(look)
+        known, total = search.learn(look)
         trusted = _trusted(search.last, search.place, look, search.radius)
         if trusted is None:
             search.go_back()
             continue
         search.radius = trusted
-        search.take(look, total)
+        search.take(look, known, total)
         if search.has_arrived():
             return search.arrival(arrived=True)
     return search.arrival(arrived=search.is_close)
@@ -241,22 +243,25 @@ class _Search:
             return 0.0
         return min(self.moved, 1.0) / float(np.sqrt(self.place.setting.size))
 
-    def learn(self, look: Look) -> Curvature:
-        """The curvature of records and prior, with what earlier rounds knew of it."""
-        size = len(look.gradient)
+    def learn(self, look: Look) -> tuple[Known, Curvature]:
+        """Gradient and curvature, of records and prior, with what was known of them."""
+        size, place = len(look.gradient), self.place
+        known = Known(look.gradient, np.diag(look.noise**2 + look.cut))
+        if self.last is not None:
+            known = known.combined(self.last.foreseen(place))
         is_precise = look.curvature_noise * np.sqrt(size) < 0.3
         is_gone = np.linalg.eigvalsh(look.curvature)[0] < 0.5
         if self.moved < 0.5 and not self.is_flat and is_precise and is_gone:
             # Curvature has gone where nothing moved: it was clipped away.
             wider = min(3 * self.least.hessian, _WIDEST_HESSIAN)
             self.least = self.least._replace(hessian=wider)
-        curvature = self.place.apart(look.curvature) + self.place.prior[1]
+        seen = Curvature(look.curvature + place.prior[1], np.zeros((size, size)))
         found = self.curvature.combined(
-            curvature, look.curvature_noise, self.usual_change
+            place.apart(seen, known).mean, look.curvature_noise, self.usual_change
         )
         far = np.sqrt(size) if self.moved > _NEAR else 1.0
-        total, self.is_flat = found.positive(far)
-        return total
+        total, self.is_flat = place.apart(found, known).positive(far)
+        return known, total
 
     def go_back(self) -> None:
         """Take a quarter of the last step instead: the gradient has grown."""
@@ -266,11 +271,8 @@ class _Search:
         self.moved = length
         self._go(replace(self.last, fraction=min(1.0, self.radius / length)))
 
-    def take(self, look: Look, curvature: Curvature) -> None:
+    def take(self, look: Look, known: Known, curvature: Curvature) -> None:
         """Take a Newton step, no longer than the radius."""
-        known = Known(look.gradient, np.diag(look.noise**2 + look.cut))
-        if self.last is not None:
-            known = known.combined(self.last.foreseen(self.place))
         whole = _step(known, curvature.mean, self.place)
         step = _Step(self.place, look, known, curvature, whole, np.ones(len(whole)))
         part = min(1.0, self.radius / max(step.length, np.finfo(float).tiny))
@@ -297,12 +299,28 @@ class _Search:
         self.is_close = False
         if step.fraction == 1 and is_short and step.precision < 1:
             is_precise = self.fraction >= 0.99 * CLOSE
-            self.fraction = min(6 * self.fraction, CLOSE)
             self.is_close = is_precise and not self.is_flat and not may_hide
-            return self.is_close and not self._is_rough()
-        if step.length < 3 * step.precision:
-            self.fraction = min(2 * self.fraction, CLOSE)
+            if self.is_close and not self._is_rough():
+                return True
+            most = self._close() if is_precise else CLOSE
+            self.fraction = max(self.fraction, min(6 * self.fraction, most))
+            left = 1 - _KEPT_FOR_LAST - self.spent
+            if CLOSE <= left < self.fraction:
+                self.fraction = left
+        elif step.length < 3 * step.precision:
+            self.fraction = max(self.fraction, min(2 * self.fraction, CLOSE))
         return False
+
+    def _close(self) -> float:
+        """The fraction that another round pays where the last step was rough.
+
+        The last release is as far from the mode as noise n/√f of that round leaves it,
+        and adds the noise δ of curvatures times that to its own, n/√(1 − f): the sum
+        of squares is least for f/(1 − f) = δ.
+        """
+        size = self.place.setting.size
+        noise = self.curvature.sd * np.sqrt((size + 1) / 2)
+        return float(np.clip(noise / (1 + noise), CLOSE, _MOST_CLOSE))
 
     def _is_rough(self) -> bool:
         """Whether the last step, as long as it may be, would add to its own noise.
@@ -313,7 +331,7 @@ class _Search:
         step = self.last
         assert step is not None
         size = len(step.whole)
-        noise = np.linalg.norm(step.look.noise) * _LAST_NOISE
+        noise = np.linalg.norm(step.look.noise) * np.sqrt(self.fraction)
         curvature = step.look.curvature_noise * _LAST_CURVATURE
         long = step.precision
         added = np.hypot(curvature * long * np.sqrt((size + 1) / 2), long**2 / 2)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["BINS", "EDGES", "LENGTHS", "Counts", "SlowTail", "Tail"]
+__all__ = ["BINS", "EDGES", "LENGTHS", "Counts", "Tail"]
 
 _RATIO = 1.3
 _LOW, _HIGH = -12, 30
@@ -45,10 +45,10 @@ _GROUP, _VISIBLE, _TAIL_FROM = 4, 4.0, 1.5
 """Bins that are added up to see a tail fall, how many sd a group must be from none, and
 the shortest length at which it is looked for."""
 
-_SLOW, _LEAST_POWER = 3.0, 1.2
+_SLOW = 3.0
 """Lengths whose counts fall as a power below 2 have no variance: it rests on records
 too few to be seen. Where a tail is last seen it often falls faster than farther out, so
-that lower powers than the first are slow; those below the second are taken for it."""
+that lower powers than this are slow."""
 
 
 class Counts(NamedTuple):
@@ -56,30 +56,6 @@ class Counts(NamedTuple):
 
     values: np.ndarray
     sd: float
-
-
-class SlowTail(NamedTuple):
-    """Counts beyond a length that fall as its power, so slowly that all matter.
-
-    ``beyond`` records are longer than ``length``.
-    """
-
-    power: float
-    beyond: float
-    length: float
-
-    def cut(self, bound: float) -> float:
-        """The sum over records of what a bound cuts off their lengths.
-
-        The integral of the counts beyond each length, up to the longest of all, beyond
-        which there is less than one; a shorter bound cuts that much more off each.
-        """
-        power = max(self.power, _LEAST_POWER)
-        start = max(bound, self.length)
-        beyond = self.beyond * (start / self.length) ** -power
-        longest = max(beyond, 1.0) ** ((1 - power) / power)
-        added = beyond * start / (power - 1) * (1 - longest)
-        return added + beyond * (start - bound)
 
 
 class Tail:
@@ -104,7 +80,7 @@ class Tail:
         generator = np.random.default_rng(seed)
         self._draws = _drawn_counts(observed, records, generator)
         self._shape = _weighted(observed)
-        self.sd = sum(counts.sd**-2 for counts in observed) ** -0.5
+        self.sd = _sd(observed)
         self._records = records
 
     def cut(self, bound: float, quantile: float = 0.5) -> float:
@@ -123,8 +99,8 @@ class Tail:
         """How many records are longer than a bound."""
         return float(np.median(self._draws @ (bound < _MIDDLES)))
 
-    def slow(self) -> SlowTail | None:
-        """The tail where it is last seen, if it falls so slowly that all matters.
+    def slow(self) -> float | None:
+        """As which power of lengths counts fall where they are last seen, if slowly.
 
         Two groups of bins are compared, the farthest that stand out of the noise; it
         is none if the farther one is seen to end.
@@ -136,10 +112,8 @@ class Tail:
             if min(near, far) > _VISIBLE * self.sd * np.sqrt(_GROUP):
                 power = float(np.log(max(near / far, 1.0)) / np.log(ratio))
                 outer = self._shape[start + 1 :][_GROUP : 2 * _GROUP][_GROUP // 2 :]
-                if power >= _SLOW or self._ends(outer.sum(), far, power):
-                    return None
-                count = far / (1 - ratio ** -max(power, _LEAST_POWER))
-                return SlowTail(power, float(count), float(EDGES[start + _GROUP]))
+                is_slow = power < _SLOW and not self._ends(outer.sum(), far, power)
+                return power if is_slow else None
         return None
 
     def _ends(self, outer: float, group: float, power: float) -> bool:
@@ -186,11 +160,18 @@ class Tail:
 def _drawn_counts(
     observed: Sequence[Counts], records: int, generator: np.random.Generator
 ) -> np.ndarray:
-    """Draw counts of the bins of the tail, of shape (draws, bins)."""
+    """Draw counts of the bins of the tail, of shape (draws, bins).
+
+    Those before their peak, from which they fall, are taken as they are.
+    """
+    means = _weighted(observed)[_TAIL + 1 :]
+    peak = int(np.argmax(means))
+    if means[peak] < _VISIBLE * _sd(observed):
+        peak = 0
     levels = np.concatenate(
         [[0.0], np.exp(np.arange(np.log(0.5), np.log(records) + 0.4, _LEVEL_STEP))]
     )
-    fits = _fits(observed, levels)
+    fits = _fits(observed, levels)[peak:]
     turns = np.exp(-np.abs(_SLOPES[:, None] - _SLOPES) * _PERSISTENCE)
     turns /= turns.sum(axis=1, keepdims=True)
     turns = (1 - _JUMP) * turns + _JUMP / len(_SLOPES)
@@ -198,7 +179,14 @@ def _drawn_counts(
     leads = np.clip(np.arange(len(levels))[:, None] - _SLOPES, 0, len(levels) - 1)
     leads[0] = 0
     forward = _filtered(fits, leads, turns)
-    return levels[_sampled(forward, leads, turns, generator)]
+    falling = levels[_sampled(forward, leads, turns, generator)]
+    rising = np.tile(np.maximum(means[:peak], 0), (len(falling), 1))
+    return np.concatenate([rising, falling], axis=1)
+
+
+def _sd(observed: Sequence[Counts]) -> float:
+    """The sd of the mean of noisy histograms, by their precision."""
+    return float(sum(counts.sd**-2 for counts in observed) ** -0.5)
 
 
 def _weighted(observed: Sequence[Counts]) -> np.ndarray:
