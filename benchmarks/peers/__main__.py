@@ -7,8 +7,9 @@
     python -m benchmarks.peers --quick
 
 The folder holds real tables, which are not part of the project: UCI Adult as Parquet.
-Without it, experiments that need them are left out. ``--quick`` makes a run or two of
-the smallest experiment, to see that all of it works.
+Without it, experiments that need them are left out. ``--page`` leaves on the page what
+it has of cells that are not in the files. ``--quick`` makes a run or two of the
+smallest experiment, to see that all of it works.
 """
 
 import argparse

@@ -34,7 +34,7 @@ from dpmcmc.accounting import GaussianBatchSum, most_steps
 
 __all__ = ["Settings", "affordable", "draws", "published_steps"]
 
-_MOST = 10_000
+_MOST = 100_000
 """No chain is longer than this; what is left of a budget is not spent."""
 
 

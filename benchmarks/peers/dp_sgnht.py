@@ -31,7 +31,7 @@ from dpmcmc.accounting import GaussianBatchSum, most_steps
 
 __all__ = ["Settings", "affordable", "draws", "published_steps"]
 
-_MOST = 10_000
+_MOST = 100_000
 
 
 @dataclass(frozen=True)

@@ -41,11 +41,16 @@ class Settings:
         Mean and covariance of it, as the model has them at θ.
     bound
         The greatest length of a statistic; a substitution moves the sum by twice it.
+    covariates
+        Mean and covariance of the first numbers of the vector, if θ does not move
+        these. Then ``moments`` returns mean and covariance of the others, and their
+        covariance with the first, a row for each of the others.
     """
 
     statistic: Callable[[Any], jax.Array]
-    moments: Callable[[jax.Array], tuple[jax.Array, jax.Array]]
+    moments: Callable[[jax.Array], tuple[jax.Array, ...]]
     bound: float
+    covariates: tuple[np.ndarray, np.ndarray] | None = None
 
 
 def noise_of(bound: float, budget: Budget) -> float:
@@ -58,25 +63,58 @@ def laplace_scale(l1_bound: float, budget: Budget) -> float:
     return 2 * l1_bound / budget.epsilon
 
 
+def log_density(
+    noisy: np.ndarray, count: int, sd: float, given: Settings
+) -> Callable[[jax.Array], jax.Array]:
+    """Of the noisy sum, given θ, up to a constant.
+
+    What θ does not move is conditioned on, once: with 66 of 78 numbers of covariates
+    alone, a gradient factors a matrix of 12 rows in place of 78.
+    """
+    released = jnp.asarray(noisy)
+    if given.covariates is None:
+
+        def whole(theta: jax.Array) -> jax.Array:
+            mean, covariance = given.moments(theta)
+            covariance = count * covariance + sd**2 * jnp.eye(len(released))
+            return normal_log_density(released - count * mean, covariance)
+
+        return whole
+
+    fixed, spread = given.covariates
+    first, others = np.split(np.asarray(noisy, np.float64), [len(fixed)])
+    inverse = np.linalg.inv(count * spread + sd**2 * np.eye(len(first)))
+    scaled, inverse = (
+        jnp.asarray(inverse @ (first - count * fixed)),
+        jnp.asarray(inverse),
+    )
+    rest = jnp.asarray(others)
+
+    def conditional(theta: jax.Array) -> jax.Array:
+        mean, covariance, cross = given.moments(theta)
+        explained = count**2 * cross @ inverse @ cross.T
+        covariance = count * covariance + sd**2 * jnp.eye(len(rest)) - explained
+        return normal_log_density(rest - count * (mean + cross @ scaled), covariance)
+
+    return conditional
+
+
 def draws(
     target: Target, budget: Budget, given: Settings, seed: int, number: int = 2000
 ) -> np.ndarray:
     """Draws of the posterior given the noisy sum."""
-    count, sd = target.size, noise_of(given.bound, budget)
-    rows = np.asarray(jax.vmap(given.statistic)(target.records), np.float64)
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    total = np.sum(rows * np.minimum(1, given.bound / np.maximum(lengths, 1e-30)), 0)
-    generator = np.random.default_rng(seed)
-    noisy = total + sd * generator.normal(size=total.shape)
-
     with jax.enable_x64(True):
-        released = jnp.asarray(noisy)
+        count, sd = target.size, noise_of(given.bound, budget)
+        rows = np.asarray(jax.vmap(given.statistic)(target.records), np.float64)
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        kept = np.minimum(1, given.bound / np.maximum(lengths, 1e-30))
+        total = np.sum(rows * kept, axis=0)
+        generator = np.random.default_rng(seed)
+        noisy = total + sd * generator.normal(size=total.shape)
+        likelihood = log_density(noisy, count, sd, given)
 
         def potential(theta: jax.Array) -> jax.Array:
-            mean, covariance = given.moments(theta)
-            covariance = count * covariance + sd**2 * jnp.eye(len(released))
-            value = normal_log_density(released - count * mean, covariance)
-            return -value - target.density.log_prior(theta)
+            return -likelihood(theta) - target.density.log_prior(theta)
 
         chains = MCMC(
             NUTS(potential_fn=potential),

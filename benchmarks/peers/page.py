@@ -2,13 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables and pictures of the runs, and the page of the documentation."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.peers.catalogue import EXPERIMENTS
 from benchmarks.peers.experiments.base import Experiment, Run, ended
+from benchmarks.peers.kept import (
+    Kept,
+    Standing,
+    has_runs,
+    kept_rows,
+    line_of,
+    standing_of_row,
+)
 from benchmarks.peers.prices import price_table
 from benchmarks.peers.scores import floor_of_coverage_error
 
@@ -29,18 +37,21 @@ COVERED = 0.8
 """The least coverage of 95% intervals at which widths are compared."""
 
 
-def tables(runs: list[Run]) -> Iterator[str]:
-    """Lines of Markdown: a table for each experiment that was run."""
+def tables(runs: list[Run], page: Mapping[str, Kept] | None = None) -> Iterator[str]:
+    """Lines of Markdown: a table for each experiment that was run.
+
+    Cells that were not run are those that the page has, if any are given by experiment.
+    """
     for experiment in EXPERIMENTS.values():
         those = [run for run in runs if run["row"] == experiment.name]
         if those:
             yield f"### {experiment.number}. {experiment.title}"
             yield ""
-            yield from rows(experiment, those)
+            yield from rows(experiment, those, (page or {}).get(experiment.name, {}))
             yield ""
 
 
-def rows(experiment: Experiment, runs: list[Run]) -> Iterator[str]:
+def rows(experiment: Experiment, runs: list[Run], kept: Kept) -> Iterator[str]:
     """Lines of one table: a row for each method and ε."""
     extras = experiment.extras
     heads = ["method", "ε", experiment.score, "published", "goal", *extras.values()]
@@ -53,6 +64,11 @@ def rows(experiment: Experiment, runs: list[Run]) -> Iterator[str]:
         for epsilon in experiment.epsilons:
             said = experiment.published.get(method, {}).get(epsilon, "")
             cell = [r for r in runs if (r["method"], r["epsilon"]) == (method, epsilon)]
+            row = kept.get((method, f"{epsilon:g}"))
+            if not cell and row is not None:
+                yield line_of(name, row)
+                name = ""
+                continue
             if not cell and not said:
                 continue
             goal = experiment.goal.get(epsilon) if method.startswith("dpmcmc") else None
@@ -73,6 +89,7 @@ def _score(experiment: Experiment, cell: list[Run]) -> str:
         return "too few data sets"
     mean, spread = experiment.summary(good)
     by_chance = f"; by chance {_number(_floor(good))}" if _floor(good) else ""
+    spread = 0.0 if spread < 1e-9 * mean else spread  # rounding
     return f"{_number(mean)} ± {_number(spread)}{by_chance}"
 
 
@@ -111,32 +128,41 @@ def _number(value: float) -> str:
 def write_page(runs: list[Run]) -> None:
     """Put tables, prices and pictures between their marks on the page.
 
-    What the page has of experiments that were not run stays there.
+    What the page has of cells that were not run stays there.
     """
     sections = {
         part.partition("\n")[0]: f"### {part}".strip()
         for part in _read("experiments").split("### ")[1:]
     }
+    page = {
+        experiment.name: kept_rows(sections.get(_title(experiment), ""))
+        for experiment in EXPERIMENTS.values()
+    }
     found = _read("findings").splitlines()
-    lines = list(short(runs))
+    lines = list(short(runs, page))
     parts, findings = [], lines[:2]
     for experiment in EXPERIMENTS.values():
         those = [run for run in runs if run["row"] == experiment.name]
-        start = f"| {experiment.number}. {experiment.name}: "
-        findings += [
-            line for line in (lines if those else found) if line.startswith(start)
-        ]
-        title = f"{experiment.number}. {experiment.title}"
+        for epsilon in experiment.epsilons:
+            start = f"| {experiment.number}. {experiment.name}: {experiment.score} | "
+            start += f"{epsilon:g} | "
+            new = [line for line in lines if line.startswith(start)]
+            findings += new or [line for line in found if line.startswith(start)]
         if those:
             picture = f"peers-{experiment.name}.png"
-            draw(experiment, those, DOCS / "_static" / picture)
-            table = "\n".join(tables(those))
+            path = DOCS / "_static" / picture
+            draw(experiment, those, path, page[experiment.name])
+            table = "\n".join(tables(those, page))
             parts += [table, f"![{experiment.title}](_static/{picture})", ""]
-        elif title in sections:
-            parts += [sections[title], ""]
+        elif _title(experiment) in sections:
+            parts += [sections[_title(experiment)], ""]
     _write("experiments", "\n".join(parts))
     _write("prices", "\n".join([*price_table(), ""]))
     _write("findings", "\n".join([*findings, ""]))
+
+
+def _title(experiment: Experiment) -> str:
+    return f"{experiment.number}. {experiment.title}"
 
 
 def _marks(name: str) -> tuple[str, str]:
@@ -156,24 +182,28 @@ def _write(name: str, text: str) -> None:
     PAGE.write_text(f"{before}{first}\n{text}\n{last}{after}", "utf-8")
 
 
-def short(runs: list[Run]) -> Iterator[str]:
-    """Lines of the table of all experiments: the best here, and the best of others."""
+def short(runs: list[Run], page: Mapping[str, Kept] | None = None) -> Iterator[str]:
+    """Lines of the table of all experiments: the best here, and the best of others.
+
+    Of cells that were not run, what the page says counts, if it is given.
+    """
     heads = ["experiment", "ε", "one call", "best of dpmcmc", "best private peer"]
     yield f"| {' | '.join([*heads, 'published'])} |"
     yield "| --- |" + " --- |" * len(heads)
     for experiment in EXPERIMENTS.values():
+        kept = (page or {}).get(experiment.name, {})
         for epsilon in experiment.epsilons:
-            cells = {
-                method: [
-                    run
-                    for run in runs
-                    if (run["row"], run["method"], run["epsilon"])
-                    == (experiment.name, method, epsilon)
-                ]
-                for method in experiment.methods
-            }
-            if not any(cells.values()):
+            about = {"row": experiment.name, "epsilon": epsilon}
+            those = [run for run in runs if about.items() <= run.items()]
+            if not those:
                 continue
+            cells = {}
+            for method in experiment.methods:
+                row = kept.get((method, f"{epsilon:g}"))
+                if cell := [run for run in those if run["method"] == method]:
+                    cells[method] = _standing(experiment, cell)
+                elif row is not None and has_runs(row):
+                    cells[method] = standing_of_row(row, list(experiment.extras))
             ours = [name for name in cells if name.startswith("dpmcmc")]
             peers = [n for n in cells if n not in ours and not n.endswith(NOT_PRIVATE)]
             said = [
@@ -181,24 +211,41 @@ def short(runs: list[Run]) -> Iterator[str]:
                 for name, values in experiment.published.items()
                 if epsilon in values and not name.endswith(NOT_PRIVATE)
             ]
+            first = cells.get(next(iter(experiment.methods)))
             yield (
                 f"| {experiment.number}. {experiment.name}: {experiment.score} | "
-                f"{epsilon:g} | {_one_call(experiment, cells[ours[0]])} | "
-                f"{_best(experiment, cells, ours)} | {_best(experiment, cells, peers)} "
-                f"| {'; '.join(said)} |"
+                f"{epsilon:g} | {_one_call(first)} | {_best(cells, ours)} | "
+                f"{_best(cells, peers)} | {'; '.join(said)} |"
             )
 
 
-def _one_call(experiment: Experiment, cell: list[Run]) -> str:
+def _standing(experiment: Experiment, cell: list[Run]) -> Standing:
     good = _good(cell)
-    lost = f"{len(cell) - len(good)} of {len(cell)} refused"
-    if not good:
-        return lost if cell else ""
-    score = _score(experiment, cell).partition(" ±")[0]
-    return score if len(good) == len(cell) else f"{score}; {lost}"
+    covered, widths = ended(good, "covered"), ended(good, "width")
+    is_few = 0 < len(ended(good, "frequencies")) < SETS
+    score, spread = experiment.summary(good) if good and not is_few else (None, 0.0)
+    return Standing(
+        score,
+        spread,
+        _floor(good),
+        float(np.mean(covered)) if covered else None,
+        float(np.median(widths)) if widths else None,
+        len(cell),
+        len(good),
+    )
 
 
-def _best(experiment: Experiment, cells: dict[str, list[Run]], names: list[str]) -> str:
+def _one_call(cell: Standing | None) -> str:
+    if cell is None:
+        return ""
+    lost = f"{cell.runs - cell.ended} of {cell.runs} refused"
+    if not cell.ended:
+        return lost
+    score = "too few data sets" if cell.score is None else _number(cell.score)
+    return score if cell.ended == cell.runs else f"{score}; {lost}"
+
+
+def _best(cells: Mapping[str, Standing], names: list[str]) -> str:
     """The lowest score of methods of which at least half of the runs ended.
 
     Where coverage of 95% intervals is measured, it must be 80% or more. Of coverage
@@ -206,29 +253,29 @@ def _best(experiment: Experiment, cells: dict[str, list[Run]], names: list[str])
     """
     scores, widths = {}, {}
     for name in names:
-        good = _good(cells[name])
-        covered = ended(good, "covered")
-        if 2 * len(good) < max(1, len(cells[name])):
+        cell = cells[name]
+        if cell.score is None or 2 * cell.ended < cell.runs:
             continue
-        if 0 < len(ended(good, "frequencies")) < SETS:
-            continue
-        if not covered or np.mean(covered) >= COVERED:
-            scores[name] = experiment.summary(good)[0]
-            if scores[name] < CHANCE * _floor(good):
-                widths[name] = float(np.median(ended(good, "width")))
+        if cell.covered is None or cell.covered >= COVERED:
+            scores[name] = cell.score
+            if cell.width is not None and cell.score < CHANCE * cell.chance:
+                widths[name] = cell.width
     if not scores:
         return "–"
     ranked = widths or scores
     best = min(ranked, key=lambda name: ranked[name])
-    width = ended(_good(cells[best]), "width")
-    wide = f", width {_number(float(np.median(width)))}" if width else ""
+    width = cells[best].width
+    wide = "" if width is None else f", width {_number(width)}"
     return f"{_number(scores[best])} ({best.removeprefix('dpmcmc, ')}{wide})"
 
 
-def draw(experiment: Experiment, runs: list[Run], path: Path) -> None:
+def draw(
+    experiment: Experiment, runs: list[Run], path: Path, kept: Kept | None = None
+) -> None:
     """A picture: the score by ε, and beside it how wide draws are, if it is measured.
 
-    Published figures are hollow.
+    Published figures are hollow. Of cells that were not run, scores are those of the
+    page, if it is given, and widths their medians.
     """
     from matplotlib.figure import Figure  # noqa: PLC0415 - tables need none
 
@@ -236,7 +283,8 @@ def draw(experiment: Experiment, runs: list[Run], path: Path) -> None:
     figure = Figure(figsize=(10 if has_widths else 7.5, 3.8), layout="constrained")
     panels = figure.subplots(1, 1 + has_widths, squeeze=False)[0]
     places = np.arange(len(experiment.epsilons))
-    made = {run["method"] for run in runs}
+    rows_of_page = {cell: row for cell, row in (kept or {}).items() if has_runs(row)}
+    made = {run["method"] for run in runs} | {method for method, _ in rows_of_page}
     names = [name for name in experiment.methods if name in made]
     names += [name for name in experiment.published if name not in names]
     for index, method in enumerate(names):
@@ -246,10 +294,10 @@ def draw(experiment: Experiment, runs: list[Run], path: Path) -> None:
         points, widths, is_published = [], [], method in experiment.published
         for place, epsilon in zip(places, experiment.epsilons, strict=True):
             cell = [r for r in runs if (r["method"], r["epsilon"]) == (method, epsilon)]
-            if good := _good(cell):
-                if not 0 < len(ended(good, "frequencies")) < SETS:
-                    points.append((place + shift, *experiment.summary(good)))
-                widths += [(place + shift, w) for w in ended(good, "width")]
+            row = rows_of_page.get((method, f"{epsilon:g}"))
+            score, found = _shown(experiment, cell, row)
+            points += [(place + shift, *score)] if score else []
+            widths += [(place + shift, width) for width in found]
             for value in _values(experiment.published.get(method, {}).get(epsilon, "")):
                 panels[0].plot(place + shift, value, "D", **hollow)
         if points:
@@ -279,6 +327,20 @@ def draw(experiment: Experiment, runs: list[Run], path: Path) -> None:
         *panels[0].get_legend_handles_labels(), fontsize=7, loc="outside right center"
     )
     figure.savefig(path, dpi=110)
+
+
+def _shown(
+    experiment: Experiment, cell: list[Run], row: Sequence[str] | None
+) -> tuple[tuple[float, float] | None, list[float]]:
+    """The score of a cell and its spread, and widths of draws."""
+    if cell:
+        said, widths = _standing(experiment, cell), ended(_good(cell), "width")
+    elif row is not None:
+        said = standing_of_row(row, list(experiment.extras))
+        widths = [] if said.width is None else [said.width]
+    else:
+        return None, []
+    return None if said.score is None else (said.score, said.spread), widths
 
 
 def _minor_label(value: float, _: int | None = None) -> str:

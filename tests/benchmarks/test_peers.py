@@ -21,6 +21,7 @@ from benchmarks.peers import (
     penalty,
 )
 from benchmarks.peers.bardenet import BernsteinTest
+from benchmarks.peers.experiments import linear
 from benchmarks.peers.korattikara import SequentialTest
 from benchmarks.peers.scores import (
     LEVELS,
@@ -176,6 +177,53 @@ def test_noisy_statistics_include_the_noise(target: Target) -> None:
     assert abs(found.std() / exact - 1) < 0.1
 
 
+def test_statistics_of_covariates_may_be_conditioned_on() -> None:
+    """Conditional and joint densities differ by a constant; so do no draws."""
+    given, generator = linear._STATISTICS, np.random.default_rng(0)
+    fixed, spread = given.covariates
+
+    def whole(theta: jax.Array) -> tuple[jax.Array, jax.Array]:
+        mean, covariance, cross = given.moments(theta)
+        rows = [[jnp.asarray(spread), cross.T], [cross, covariance]]
+        return jnp.append(jnp.asarray(fixed), mean), jnp.block(rows)
+
+    joint = replace(given, moments=whole, covariates=None)
+    count, sd = 5000, 300.0
+    with jax.enable_x64(True):
+        thetas = generator.normal(size=(6, 12)) * 0.3 - np.eye(12)[-1] * 4
+        mean, _ = whole(jnp.asarray(thetas[0]))
+        noisy = count * np.asarray(mean) + sd * generator.normal(size=78)
+        one, two = (
+            np.asarray(jax.vmap(density)(jnp.asarray(thetas)))
+            for density in (
+                noisy_statistics.log_density(noisy, count, sd, some)
+                for some in (given, joint)
+            )
+        )
+    assert np.std(one) > 10
+    np.testing.assert_allclose(one - two, (one - two)[0], atol=1e-7)
+
+
+def test_moments_of_products_are_those_of_records() -> None:
+    given, generator = linear._STATISTICS, np.random.default_rng(1)
+    count, variance = 40_000, 0.03
+    w = 0.3 * generator.normal(size=11)
+    x = np.column_stack([generator.normal(size=(count, 10)), np.ones(count)])
+    y = x @ w + variance**0.5 * generator.normal(size=count)
+    with jax.enable_x64(True):
+        made = np.asarray(jax.vmap(given.statistic)({"x": x, "y": y}))
+        theta = jnp.append(jnp.asarray(w), np.log(variance))
+        parts = [np.asarray(part) for part in given.moments(theta)]
+    mean = np.append(given.covariates[0], parts[0])
+    covariance = np.block([[given.covariates[1], parts[2].T], [parts[2], parts[1]]])
+    # 5 sd of 78 means: a false alarm below 1e-4; a covariance of products has an sd of
+    # up to 10 / √n (the squares of squares of normal variables)
+    wide = np.sqrt(np.diag(covariance)) + 1e-9
+    assert np.max(np.abs(made.mean(0) - mean) / wide) < 5 / count**0.5
+    found = np.cov(made.T)
+    assert np.max(np.abs(found - covariance) / np.outer(wide, wide)) < 50 / count**0.5
+
+
 def test_one_draw_costs_the_range_of_its_density(target: Target) -> None:
     power = one_posterior_sample.power
     assert abs(2 * 3.0 * power(3.0, 1, Budget(1.0, 1e-12)) - 1.0) < 1e-4
@@ -190,7 +238,7 @@ def test_a_budget_may_buy_nothing(target: Target) -> None:
         penalty.draws(target, Budget(0.01, 1e-9), penalty.Settings(0.01, 1.0, 0.1), 0)
 
 
-@pytest.mark.parametrize("batch", [3, 30])
+@pytest.mark.parametrize("batch", [3, 30, 60])
 def test_batches_hold_no_record_twice(batch: int) -> None:
     records = {"x": jnp.arange(100)}
     drawn = jax.vmap(lambda key: batch_of(key, records, batch)["x"])(
@@ -199,7 +247,7 @@ def test_batches_hold_no_record_twice(batch: int) -> None:
     rows = np.asarray(drawn)
     assert all(len(set(row)) == batch for row in rows)
     counts = np.bincount(rows.ravel(), minlength=100)
-    # binomial, sd 7.6 or 20: 5 sd
+    # binomial, sd 7.6, 20 or 22: 5 sd
     assert np.abs(counts - 20 * batch).max() < 5 * (20 * batch) ** 0.5
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks.peers import page
 from benchmarks.peers.catalogue import EXPERIMENTS
+from benchmarks.peers.kept import has_runs, kept_rows, line_of, standing_of_row
 from benchmarks.peers.page import draw, short, tables
 from benchmarks.peers.runs import tasks_of
 
@@ -82,24 +83,68 @@ def test_records_are_the_same_for_the_same_seed(name: str) -> None:
         assert not np.array_equal(values, other.target.records[column])
 
 
-def test_what_was_not_run_stays_on_the_page(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A few experiments can be run again without the others."""
-    docs = Path(page.DOCS)
+@pytest.fixture
+def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The page, to be written on."""
+    text = (Path(page.DOCS) / "peers.md").read_text("utf-8")
     (tmp_path / "_static").mkdir()
-    (tmp_path / "peers.md").write_text((docs / "peers.md").read_text("utf-8"), "utf-8")
+    (tmp_path / "peers.md").write_text(text, "utf-8")
     monkeypatch.setattr(page, "DOCS", tmp_path)
     monkeypatch.setattr(page, "PAGE", tmp_path / "peers.md")
+    return tmp_path
+
+
+def test_what_was_not_run_stays_on_the_page(copied: Path) -> None:
+    """A few cells can be run again without the others."""
+    before = (copied / "peers.md").read_text("utf-8").splitlines()
     page.write_page(made_runs())
-    before = (docs / "peers.md").read_text("utf-8").splitlines()
-    after = (tmp_path / "peers.md").read_text("utf-8").splitlines()
-    assert [path.name for path in (tmp_path / "_static").iterdir()] == [
-        "peers-binary.png"
-    ]
-    changed = set(before) ^ set(after)
-    assert any("| 1 | 0.9 ± 0 |" in line for line in after)
-    cells = {cells_of(line)[0] for line in changed if line.startswith("| ")}
-    binary = EXPERIMENTS["binary"]
-    methods = {*binary.methods, *binary.published, "", f"4. binary: {binary.score}"}
-    assert cells <= methods
+    after = (copied / "peers.md").read_text("utf-8").splitlines()
+    pictures = [path.name for path in (copied / "_static").iterdir()]
+    assert pictures == ["peers-binary.png"]
+    assert len(before) == len(after)
+    changed = [pair for pair in zip(before, after, strict=True) if pair[0] != pair[1]]
+    # three cells and a line of the summary
+    assert len(changed) == 4
+    summary, *cells = [new for _, new in changed]
+    assert summary.startswith("| 4. binary: ")
+    assert "| 1 | 0.9; 1 of 2 refused | " in summary
+    assert [cells_of(line)[2] for line in cells] == ["0.9 ± 0", "0.6 ± 0", "0.1 ± 0"]
+
+
+def test_a_picture_of_the_page_is_that_of_the_runs(tmp_path: Path) -> None:
+    """Of one run a cell, medians are the runs."""
+    binary, runs = EXPERIMENTS["binary"], made_runs()[:3]
+    rows = kept_rows("\n".join(tables(runs)))
+    paths = [tmp_path / f"{index}.png" for index in range(3)]
+    draw(binary, runs, paths[0])
+    draw(binary, runs[:1], paths[1], rows)
+    draw(binary, runs[:1], paths[2])
+    first, second, third = (path.read_bytes() for path in paths)
+    assert first == second
+    assert first != third
+
+
+def test_the_summary_is_the_same_from_runs_and_from_the_page() -> None:
+    runs = made_runs()
+    table = "\n".join(tables(runs))
+    rows = {"binary": kept_rows(table)}
+    ours = [run for run in runs if run["method"].startswith("dpmcmc")]
+    (from_runs,), (from_both,) = (
+        [line for line in short(some, rows) if line.startswith("| 4.")]
+        for some in (runs, ours)
+    )
+    assert from_runs == from_both
+
+
+def test_a_row_says_what_it_has() -> None:
+    errors = (
+        "| NA-DPVI | 0.1 | 46.1 ± 22; by chance 126 | 36 |  | 86.6 | 10 | 2 | 6.3 |"
+    )
+    published = "|  | 0.3 |  | 35 |  |  |  |  |  |"
+    found = kept_rows(f"| method | ε |\n| --- | --- |\n{errors}\n{published}")
+    first, second = found["NA-DPVI", "0.1"], found["NA-DPVI", "0.3"]
+    assert standing_of_row(first, ["width"]) == (46.1, 22, 126, None, 86.6, 10, 8)
+    assert line_of("NA-DPVI", first) == errors
+    assert line_of("", second) == published
+    assert has_runs(first)
+    assert not has_runs(second)

@@ -176,8 +176,8 @@ def _declared(problem: Problem) -> dpmcmc.Records:
     return dpmcmc.Records(columns, schema=dpmcmc.Schema(known))
 
 
-_FIT = dpvi.Settings(clip=11.0, scale=550.0, speed=(2 * 57) ** 0.5, samples=1)
-_SMALL = dpvi.Settings(clip=2.0, samples=2, steps=2000, rate=0.05)
+_FIT = dpvi.Settings(clip=11.0, scale=550.0, speed=(2 * 57) ** 0.5)
+_SMALL = dpvi.Settings(clip=2.0, steps=2000, rate=0.05)
 
 ALL_COLUMNS = Experiment(
     number=2,

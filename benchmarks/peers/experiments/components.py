@@ -59,7 +59,7 @@ def make(_: int, folder: Path | None) -> Problem:
     return Problem(target, found.mean, {"held": held, "sd": found.sd, "exact": found})
 
 
-_FIT = dpvi.Settings(clip=5.0, scale=250.0, speed=(2 * _SIZE) ** 0.5, samples=1)
+_FIT = dpvi.Settings(clip=5.0, scale=250.0, speed=(2 * _SIZE) ** 0.5)
 
 COMPONENTS = Experiment(
     number=9,

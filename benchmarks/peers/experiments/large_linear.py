@@ -95,12 +95,8 @@ LARGE_LINEAR = Experiment(
             lambda draws: np.column_stack([draws["coefficients"], np.log(draws["sd"])]),
             method=dpmcmc.SufficientStatistics(),
         ),
-        "NA-DPVI": peer(
-            na_dpvi.draws, dpvi.Settings(clip=10.0, steps=2000, rate=0.02, samples=2)
-        ),
-        "DPVI": peer(
-            dpvi.draws, dpvi.Settings(clip=10.0, steps=2000, rate=0.02, samples=2)
-        ),
+        "NA-DPVI": peer(na_dpvi.draws, dpvi.Settings(clip=10.0, steps=2000, rate=0.02)),
+        "DPVI": peer(dpvi.draws, dpvi.Settings(clip=10.0, steps=2000, rate=0.02)),
         "DP-SGLD": peer(dp_sgld.draws, dp_sgld.Settings(1000, 10.0, 0.05)),
         "one posterior sample": peer(
             one_posterior_sample.draws,

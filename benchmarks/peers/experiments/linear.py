@@ -104,15 +104,45 @@ def _without_intercept(problem: Problem) -> dict[str, np.ndarray]:
     return {"x": records["x"][:, :-1], "y": records["y"]}
 
 
+_COVARIATES = np.triu_indices(_SIZE)
+_OTHERS = np.arange(_SIZE + 1), np.full(_SIZE + 1, _SIZE)
+"""Pairs of (x, y): those of x, each once; and those of y with x and with itself."""
+
+
 def _statistic(record: Any) -> jax.Array:
     """Products of (x, y) with itself, each pair once; y as far as 5, x as long as 5."""
     joint = jnp.append(record["x"], record["y"])
     joint *= jnp.minimum(1, 7.0 / jnp.linalg.norm(joint))
-    return jnp.outer(joint, joint)[np.triu_indices(_SIZE + 1)]
+    products = jnp.outer(joint, joint)
+    return jnp.concatenate([products[_COVARIATES], products[_OTHERS]])
 
 
-def _moments(theta: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Of products, given x ~ N(0, I): by Isserlis' theorem, the intercept constant."""
+def _covariance(mean: Any, spread: Any, some: Any, others: Any) -> Any:
+    """Of products of normal variables, by Isserlis' theorem; a row for each of some.
+
+    Cov(ab, cd) = Σac Σbd + Σad Σbc, and means times covariances.
+    """
+    (one, two), (rows, columns) = [at[:, None] for at in some], others
+    return (
+        spread[one, rows] * spread[two, columns]
+        + spread[one, columns] * spread[two, rows]
+        + mean[one] * mean[rows] * spread[two, columns]
+        + mean[one] * mean[columns] * spread[two, rows]
+        + mean[two] * mean[rows] * spread[one, columns]
+        + mean[two] * mean[columns] * spread[one, rows]
+    )
+
+
+def _moments_of_covariates() -> tuple[np.ndarray, np.ndarray]:
+    """Of products of x ~ N(0, I), whose last number is 1."""
+    mean, spread = np.eye(_SIZE)[-1], np.diag(np.append(np.ones(_SIZE - 1), 0.0))
+    second = spread + np.outer(mean, mean)
+    covariance = _covariance(mean, spread, _COVARIATES, _COVARIATES)
+    return second[_COVARIATES], covariance
+
+
+def _moments(theta: jax.Array) -> tuple[jax.Array, ...]:
+    """Of products with y, and their covariance with those of x."""
     w, variance = theta[:-1], jnp.exp(theta[-1])
     mean = jnp.zeros(_SIZE + 1).at[_SIZE - 1].set(1.0).at[_SIZE].set(w[-1])
     cross = w.at[-1].set(0.0)
@@ -124,21 +154,16 @@ def _moments(theta: jax.Array) -> tuple[jax.Array, jax.Array]:
         ]
     )
     second = spread + jnp.outer(mean, mean)
-    rows, columns = np.triu_indices(_SIZE + 1)
-    one, two = rows[:, None], columns[:, None]
-    # Cov(ab, cd) = Σac Σbd + Σad Σbc + means times covariances
-    covariance = (
-        spread[one, rows] * spread[two, columns]
-        + spread[one, columns] * spread[two, rows]
-        + mean[one] * mean[rows] * spread[two, columns]
-        + mean[one] * mean[columns] * spread[two, rows]
-        + mean[two] * mean[rows] * spread[one, columns]
-        + mean[two] * mean[columns] * spread[one, rows]
+    return (
+        second[_OTHERS],
+        _covariance(mean, spread, _OTHERS, _OTHERS),
+        _covariance(mean, spread, _OTHERS, _COVARIATES),
     )
-    return second[rows, columns], covariance
 
 
-_STATISTICS = noisy_statistics.Settings(_statistic, _moments, bound=49.0)
+_STATISTICS = noisy_statistics.Settings(
+    _statistic, _moments, bound=49.0, covariates=_moments_of_covariates()
+)
 _FIT = dpvi.Settings(
     clip=260.0, scale=1500.0, speed=4 * 2.0**0.5, slower=(1.0,) * _SIZE + (28.0,)
 )
