@@ -89,7 +89,7 @@ def rows(runs: list[dict[str, Any]], order: list[str]) -> Iterator[str]:
             errors = [run["error"] for run in ended]
             cells = [
                 f"{root_mean_square(ended):.2f}",
-                f"{first['hindsight']:.2f}",
+                f"{np.sqrt(np.mean([run['hindsight'] ** 2 for run in those])):.2f}",
                 f"{max(errors):.2f}",
                 f"{np.mean([run['covered'] for run in ended]):.2f}",
                 f"{np.median([run['width'] for run in ended]):.2f}",

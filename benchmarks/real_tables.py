@@ -220,12 +220,20 @@ def one_run(
     }
 
 
-def regression(name: str, folder: Path | None) -> Regression:
-    """A regression by its name."""
-    if name in REAL:
-        assert folder is not None
-        return real(name, folder)
-    return made(name)
+def regressions(
+    name: str, seeds: range, folder: Path | None
+) -> Iterator[tuple[Regression, Exact]]:
+    """A regression for each run: a real table every time, or one made anew."""
+    if name not in REAL:
+        for seed in seeds:
+            given = made(name, seed)
+            yield given, without_privacy(given)
+        return
+    assert folder is not None
+    given = real(name, folder)
+    exact = without_privacy(given)
+    for _ in seeds:
+        yield given, exact
 
 
 class Task(NamedTuple):
@@ -233,35 +241,37 @@ class Task(NamedTuple):
 
     name: str
     epsilon: float
-    repeats: int
+    seeds: range
     steps: int | None
     folder: Path | None
 
 
 def runs_of(task: Task) -> list[dict[str, Any]]:
     """Make them in one process, so that programs compile once."""
-    name, epsilon, repeats, steps, folder = task
-    given = regression(name, folder)
-    exact, model = without_privacy(given), model_of(given)
-    about = {"row": name, "kind": given.kind, "records": len(given.records["y"])}
-    about |= {"size": len(exact.mean), "epsilon": epsilon}
-    mu = largest(partial(USUAL_SPLIT.events, records=about["records"]), epsilon, DELTA)
-    about["hindsight"] = with_hindsight(given, exact, mu)
-    return [
-        {**about, **one_run(model, given, exact, epsilon, steps)}
-        for _ in range(repeats)
-    ]
+    name, epsilon, seeds, steps, folder = task
+    runs: list[dict[str, Any]] = []
+    model, hindsight, before = None, 0.0, None
+    for given, exact in regressions(name, seeds, folder):
+        model = model or model_of(given)
+        records = len(given.records["y"])
+        mu = largest(partial(USUAL_SPLIT.events, records=records), epsilon, DELTA)
+        if exact is not before:
+            hindsight, before = with_hindsight(given, exact, mu), exact
+        about = {"row": name, "kind": given.kind, "records": records}
+        about |= {"size": len(exact.mean), "epsilon": epsilon, "hindsight": hindsight}
+        runs.append({**about, **one_run(model, given, exact, epsilon, steps)})
+    return runs
 
 
 def runs_with_best_bound(task: Task) -> list[dict[str, Any]]:
     """The same calls, with the bound that was found best by trying each."""
-    name, epsilon, repeats, steps, folder = task
-    given = regression(name, folder)
-    exact, model = without_privacy(given), model_of(given)
+    name, epsilon, seeds, steps, folder = task
+    cases = list(regressions(name, range(max(_TRIALS, len(seeds))), folder))
+    model = model_of(cases[0][0])
 
     def runs(bound: float, count: int) -> list[dict[str, Any]]:
         with bound_fixed(bound):
-            return [one_run(model, given, exact, epsilon, steps) for _ in range(count)]
+            return [one_run(model, *case, epsilon, steps) for case in cases[:count]]
 
     def error(bound: float) -> float:
         errors = [run.get("error", np.inf) for run in runs(bound, _TRIALS)]
@@ -269,7 +279,7 @@ def runs_with_best_bound(task: Task) -> list[dict[str, Any]]:
 
     best = min(_BOUNDS, key=error)
     about = {"row": name, "epsilon": epsilon, "bound": best}
-    return [{**about, **run} for run in runs(best, repeats)]
+    return [{**about, **run} for run in runs(best, len(seeds))]
 
 
 def main() -> None:
@@ -297,16 +307,13 @@ def main() -> None:
         names = given.rows.split(";")
     epsilons = [float(part) for part in given.epsilons.split(",")]
     # First runs of every cell first, so that what is made in time is balanced.
+    half = 0 if given.fixed else given.repeats // 2
     tasks = [
-        Task(name, epsilon, repeats, given.steps, given.folder)
-        for repeats in (
-            (given.repeats,)
-            if given.fixed
-            else (given.repeats - given.repeats // 2, given.repeats // 2)
-        )
+        Task(name, epsilon, seeds, given.steps, given.folder)
+        for seeds in (range(half, given.repeats), range(half))
         for name in names
         for epsilon in epsilons
-        if repeats
+        if seeds
     ]
     runs: list[dict[str, Any]] = []
     pool = ProcessPoolExecutor(given.processes, mp_context=get_context("spawn"))
