@@ -273,7 +273,7 @@ def _hessian_part(
         bound = tail.choose(one, 1.0)
         entries = np.hypot(one * bound, tail.cut(bound)) * size / records
         entries = entries / np.sqrt(2 * size)
-        error = 2 * size / (1 / entries**2 + 1 / known**2)
+        error = 2 * size * (entries * known) ** 2 / (entries**2 + known**2)
         errors[(1 + _STEP**2 * error) / (1 - fraction)] = fraction, bound
     return errors[min(errors)]
 
