@@ -43,6 +43,10 @@ class NotUsableError(RuntimeError):
         )
         self.stage, self.reason, self.statement = stage, reason, statement
 
+    def __reduce__(self) -> tuple[type, tuple[str, str, object]]:
+        """Other processes are told of it with all that it holds."""
+        return type(self), (self.stage, self.reason, self.statement)
+
 
 class StoppedError(RuntimeError):
     """A run failed after part of its budget was spent; what it released is kept.
@@ -63,6 +67,10 @@ class StoppedError(RuntimeError):
             "go on with sample(…, checkpoint=error.checkpoint) and the same settings."
         )
         self.stage, self.checkpoint = stage, checkpoint
+
+    def __reduce__(self) -> tuple[type, tuple[str, object]]:
+        """Other processes are told of it with all that it holds."""
+        return type(self), (self.stage, self.checkpoint)
 
 
 def require_positive(name: str, value: object, advice: str) -> float:

@@ -105,6 +105,25 @@ def test_a_logistic_regression(common: Any, seed: int) -> None:
     assert sum(row.fraction for row in found.statement.stages) == pytest.approx(1)
 
 
+@pytest.mark.parametrize("epsilon", [0.2, 2.0])
+def test_a_model_whose_one_parameter_is_a_scale(epsilon: float) -> None:
+    """The log rate of an exponential: its curvature follows from its gradient.
+
+    That it is known without noise once was a division by zero.
+    """
+    model = Model(
+        lambda theta, record: theta["rate"] - record * jnp.exp(theta["rate"]),
+        log_prior,
+        {"rate": 0.0},
+    )
+    records = np.random.default_rng(0).exponential(size=20_000) / 3
+    found = draw(model, records, epsilon=epsilon, seed=0)
+    draws = flat(found.draws)
+    mode = -np.log(np.mean(records))
+    assert np.all(np.abs(draws.mean(axis=0) - mode) < 4 * draws.std(axis=0))
+    assert draws.std() < 0.2 / epsilon
+
+
 def test_without_a_budget_the_posterior_is_exact(common: Any) -> None:
     """To 6 Monte Carlo sd; its mode is its mean to a few hundredths of an sd."""
     records, mode, sd = common

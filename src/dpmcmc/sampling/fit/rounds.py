@@ -33,7 +33,7 @@ standard step, for coordinates that are each as long as their sd."""
 _COUNTS_AT_FIRST = 200.0
 """And the noise of a count is at most a hundredth or two of the records."""
 
-_LEAST, _MOST = 0.003, 0.13
+_LEAST, _MOST = 0.003, CLOSE
 """Fractions of the budget of the first rounds."""
 
 _AT_FIRST = Least()
