@@ -25,6 +25,7 @@ from dpmcmc.sampling.fit.place import Place, Setting
 from dpmcmc.sampling.fit.prior import LogPrior
 from dpmcmc.sampling.fit.rounds import newton_rounds
 from dpmcmc.sampling.fit.scales import find_scales
+from dpmcmc.sampling.fit.step import Step
 from dpmcmc.sampling.fit.tails import BINS, Counts, Tail
 from dpmcmc.sampling.problem import make_problem
 
@@ -187,7 +188,7 @@ def test_rounds_go_on_while_a_last_step_may_be_long(sd: float, is_rough: bool) -
     look = look_of(nothing, np.eye(2), noise=0.1)
     known = Known(nothing, sd**2 * np.eye(2))
     curvature = Curvature.whitened(2)
-    last = rounds._Step(place, look, known, curvature, nothing, np.ones(2))
+    last = Step(place, look, known, curvature, nothing, np.ones(2))
     assert rounds._Search(place, 0.07, curvature, last=last)._is_rough() == is_rough
 
 
