@@ -208,8 +208,9 @@ class Place:
             seen -= slope * (self.whitening @ move)[place]
             gain = max(part * (1 - part / 2) * seen - part**2 * precision**2, 0.0)
             noise = np.sqrt(move @ known.covariance @ move)
+            prior = float(np.linalg.inv(self.whitening)[:, place] @ self.prior[0])
             far = self.scaling.by_gradient(
-                slope - self.scaling.rate * gain,
+                slope + prior - self.scaling.rate * gain,
                 float(np.hypot(sd, self.scaling.rate * part * noise)),
             )
             step[place] = part * far
