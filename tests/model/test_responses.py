@@ -9,7 +9,13 @@ import pytest
 from scipy import stats
 
 from dpmcmc import InputError
-from dpmcmc.model.responses import Moments, check_responses, nodes_of, stops_of
+from dpmcmc.model.responses import (
+    Moments,
+    check_moments,
+    check_responses,
+    nodes_of,
+    stops_of,
+)
 
 DENSITIES = {
     "normal": stats.norm(),
@@ -143,3 +149,38 @@ def test_what_says_that_a_duration_ended_is_a_response(
 ) -> None:
     with pytest.raises(InputError, match="'dead'; name that among the responses"):
         check_responses({"t": Moments(at, ended="dead"), **given})
+
+
+MIXTURES = {
+    "far apart": ((-50.0, 50.0), (1.0, 0.5)),
+    "one within the other": ((0.0, 1.0), (10.0, 0.01)),
+    "nearly one": ((0.0, 1.0), (1.4, 1.4)),
+}
+
+
+@pytest.mark.parametrize("name", MIXTURES)
+def test_nodes_of_a_mixture_are_about_each_of_its_components(name: str) -> None:
+    """About the mean of all, narrow components would lie between nodes."""
+    means, sds = map(jnp.asarray, MIXTURES[name])
+    weights = np.array([0.3, 0.7])
+    made = nodes_of({"y": Moments(lambda *_: (means, sds, jnp.asarray(weights)))})
+    assert made is not None
+    with jax.enable_x64(True):
+        columns, log_measure = made(None, {"y": np.float64(0)})
+    y = np.asarray(columns["y"])
+    each = weights * stats.norm.pdf(y[:, None], means, sds)
+    found = each * np.exp(np.asarray(log_measure))[:, None]
+    found /= found.sum()
+    np.testing.assert_allclose(found.sum(axis=0), weights, atol=2e-3)
+    np.testing.assert_allclose(y @ found / weights, means, atol=5e-3 * max(sds))
+
+
+@pytest.mark.parametrize("sizes", [(2, 2), (2, 2, 3), (0, 0, 0), (1,), (2, 2, 2)])
+def test_moments_of_components_that_make_no_sense_are_refused(
+    sizes: tuple[int, ...],
+) -> None:
+    """Those of the last would do, if they were not of counts."""
+    parts = tuple(np.ones(size) for size in sizes)
+    moments = Moments(lambda *_: parts, is_count=sizes == (2, 2, 2))
+    with pytest.raises(InputError, match="three arrays of one length"):
+        check_moments({"y": moments}, {}, {"y": np.float32(0)})

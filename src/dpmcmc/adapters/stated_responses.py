@@ -52,10 +52,17 @@ def responses_of(parts: Densities, theta: Mapping[str, Any]) -> Responses | None
 
 
 def _moments(parts: Densities, site: str, is_discrete: bool) -> Moments:
-    """Mean and sd of a site given θ and a record, if its distribution has them."""
+    """Mean and sd of a site given θ and a record, if its distribution has them.
 
-    def at(theta: Mapping[str, Any], record: Mapping[str, Any]) -> tuple[Any, Any]:
+    Of a mixture of densities, those of its components.
+    """
+
+    def at(theta: Mapping[str, Any], record: Mapping[str, Any]) -> tuple[Any, ...]:
         found = _trace(parts, theta, parts.bound.of_one(record))[site]["fn"]
+        if not is_discrete and hasattr(found, "component_mean"):
+            sds = jnp.sqrt(found.component_variance)
+            of_each = found.component_mean, sds, found.mixing_distribution.probs
+            return tuple(jnp.reshape(one, (found.mixture_size,)) for one in of_each)
         return jnp.reshape(found.mean, ()), jnp.sqrt(jnp.reshape(found.variance, ()))
 
     def limits(theta: Mapping[str, Any], record: Mapping[str, Any]) -> tuple[Any, Any]:

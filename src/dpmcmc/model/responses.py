@@ -42,8 +42,8 @@ _CORE, _REACH = 0.5, 4.0
 _WIDEST = 8.0
 """Counts are those within so many sd of the mean."""
 
-_TINY = 1e-6
-"""The least distance of a mean from a limit."""
+_TINY, _NARROWEST = 1e-6, 1e-30
+"""The least distance of a mean from a limit; and the least sd."""
 
 _COUNTS = 48
 
@@ -60,9 +60,10 @@ class Moments:
     Parameters
     ----------
     at
-        ``at(theta, record)`` returns the mean and the sd of the response.
+        ``at(theta, record)`` returns the mean and the sd of the response; for a
+        mixture, three arrays: means and sds of its components, and their weights.
     is_count
-        Whether values are the numbers 0, 1, 2, …
+        Whether values are the numbers 0, 1, 2, …; there are no components then.
     ended
         The column, also a response, that is 1 if the response is a duration that has
         ended and 0 if it was censored; None if there is no such column.
@@ -71,7 +72,7 @@ class Moments:
         one that there is not. Without it, values are any numbers, or any counts.
     """
 
-    at: Callable[[Any, Any], tuple[Any, Any]]
+    at: Callable[[Any, Any], tuple[Any, ...]]
     is_count: bool = False
     ended: str | None = None
     limits: Callable[[Any, Any], tuple[Any, Any]] | None = None
@@ -130,11 +131,16 @@ def check_moments(responses: Responses | None, theta: Any, record: Any) -> None:
             continue
         title = f"the moments of {name!r}"
         found = shape_of_result(title, given.at, theta, record)
-        is_pair = isinstance(found, tuple) and len(found) == 2
-        if not is_pair or any(getattr(part, "size", 0) != 1 for part in found):
+        sizes = [getattr(part, "size", 0) for part in jax.tree.leaves(found)]
+        is_mixture = len(sizes) == 3 and not given.is_count and given.ended is None
+        is_alike = sizes[0] > 0 and len(set(sizes)) == 1
+        if not isinstance(found, tuple) or not (
+            sizes == [1, 1] or (is_mixture and is_alike)
+        ):
             raise InputError(
                 f"{title} are {show_shapes(found)}; they must be two numbers, the mean "
-                "and the sd of the response."
+                "and the sd of the response; or, for a mixture of densities, three "
+                "arrays of one length: means, sds and weights of its components."
             )
         require_visible(title, given.at, theta, record)
 
@@ -229,12 +235,34 @@ class _Spread:
     moments: Moments
 
     def __call__(self, theta: Any, record: Any) -> Nodes:
-        mean, sd = (jnp.reshape(part, ()) for part in self.moments.at(theta, record))
+        parts = self.moments.at(theta, record)
         low, high = self.moments.within(theta, record)
-        nodes = _counts if self.moments.is_count else _real
-        values, log_measure = nodes(mean, sd, low, high)
+        if len(parts) == 3:
+            means, sds, weights = map(jnp.ravel, parts)
+            values, log_measure = _about_each(means, sds, weights, low, high)
+        else:
+            mean, sd = (jnp.reshape(part, ()) for part in parts)
+            nodes = _counts if self.moments.is_count else _real
+            values, log_measure = nodes(mean, sd, low, high)
         kind = jnp.asarray(record[self.name]).dtype
         return Nodes({self.name: values.astype(kind)}, log_measure)
+
+
+def _about_each(
+    means: Any, sds: Any, weights: Any, low: Any, high: Any
+) -> tuple[Any, Any]:
+    """Nodes about each component of a mixture.
+
+    An integrand is divided between them by fractions that add up to 1, those of normal
+    densities: each has the part that is due to it, and nodes where that is.
+    """
+    about: Callable[..., Any] = jax.vmap(lambda mean, sd: _real(mean, sd, low, high))
+    values, log_measure = about(means, sds)
+    sds = jnp.maximum(sds, _NARROWEST)
+    away = (values[..., None] - means) / sds
+    fractions = jax.nn.log_softmax(jnp.log(weights / sds) - away**2 / 2)
+    own = jnp.stack([fractions[k, :, k] for k in range(len(means))])
+    return jnp.ravel(values), jnp.ravel(log_measure + own)
 
 
 def _real(mean: Any, sd: Any, low: Any, high: Any) -> tuple[Any, Any]:
@@ -260,14 +288,15 @@ def _real(mean: Any, sd: Any, low: Any, high: Any) -> tuple[Any, Any]:
 
 
 def _line(mean: Any, sd: Any) -> tuple[Any, Any]:
-    """The trapezoidal rule in u, with y = mean + sd sinh(u) / 2.
+    """The trapezoidal rule in u, with y = mean + sd sinh(u) / 2, but for a constant.
 
     Nodes are dense about the mean and reach 14 sd, so that it serves a normal response
     as well as one with long tails about a narrow peak, whose sd says little of it.
     """
     u = np.linspace(-_REACH, _REACH, _NODES)
     values = mean + sd * _CORE * jnp.asarray(np.sinh(u))
-    return values, jnp.log(jnp.asarray(np.cosh(u)))
+    width = jnp.log(jnp.maximum(sd, _NARROWEST))
+    return values, width + jnp.log(jnp.asarray(np.cosh(u)))
 
 
 def _counts(mean: Any, sd: Any, low: Any, high: Any) -> tuple[Any, Any]:

@@ -13,6 +13,7 @@ from jax.scipy.stats import norm
 from dpmcmc.errors import require_count, require_positive
 from dpmcmc.model.model import Model
 from dpmcmc.model.preparation import Clamp, Preparation
+from dpmcmc.model.responses import Moments
 from dpmcmc.models.priors import LogitDirichlet, Normal, Prior, log_weights
 from dpmcmc.models.settings import Range, preparation, require_range
 
@@ -70,6 +71,11 @@ def two_component_mixture(
         drawn = centre + sd * jax.random.normal(for_noise)
         return {**record, "x": jnp.clip(drawn, low, high)}
 
+    def moments(theta: Any, record: Any) -> tuple[Any, ...]:
+        del record
+        means = jnp.stack([theta["mean"], theta["mean"] + theta["gap"]])
+        return means, jnp.full_like(means, sd), jnp.full_like(means, 0.5)
+
     lipschitz = None
     if mean_range is not None and gap_range is not None:
         shifts = (min(0.0, gap_range[0]), max(0.0, gap_range[1]))
@@ -83,6 +89,7 @@ def two_component_mixture(
         prior.initial,
         draw_prior=prior.draw,
         simulate=simulate,
+        responses={"x": Moments(moments)},
         lipschitz=lipschitz,
         preparation=preparation(before, {"x": Clamp(low, high)}),
     )
@@ -177,6 +184,7 @@ def mixture(
         transform=transform,
         draw_prior=prior.draw,
         simulate=simulate,
+        responses={"x": Moments(lambda theta, _: tuple(transform(theta).values()))},
         preparation=preparation(before, {"x": Clamp(low, high)}),
     )
 

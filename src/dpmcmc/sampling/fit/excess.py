@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Excess", "shrunken"]
+__all__ = ["Excess", "Sizes", "shrunken"]
 
 _SCALES = np.exp(np.linspace(np.log(0.05), np.log(100), 40))
 """Sizes that the excess may have, in sd of its noise."""
@@ -43,13 +43,25 @@ class Excess(NamedTuple):
     lost: float
 
 
+class Sizes(NamedTuple):
+    """How large the excess may be: squares by coordinate, and how probable each is."""
+
+    squares: np.ndarray
+    weights: np.ndarray
+
+    def error(self, variance: np.ndarray) -> float:
+        """The squared error of an excess that was shrunk, if its noise is this."""
+        left = self.squares * variance / (self.squares + variance)
+        return float(self.weights @ left.sum(axis=1))
+
+
 def shrunken(
     excess: Excess,
     curvature: np.ndarray,
     prior: tuple[np.ndarray, np.ndarray],
     metric: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
-    """The mean gradient, the excess shrunk; and the variance of the latter.
+) -> tuple[np.ndarray, np.ndarray, Sizes]:
+    """The mean gradient, the excess shrunk; the variance of the latter; its sizes.
 
     Away from the mode the excess holds its part of the information, lost · curvature ·
     step, which is no sign of a wrong model: only the rest is shrunk, by a scale mixture
@@ -61,7 +73,7 @@ def shrunken(
     sizes = (_SCALES[:, None] * sd * relative) ** 2
     log_weights = np.log(_SCALES) - np.log1p((_SCALES / _HALF_NOISE) ** 2)
     kept = sizes / (sizes + variance)
-    believed, spread = far, variance
+    believed, spread, weights = far, variance, np.exp(log_weights)
     for _ in range(_ITERATIONS):
         step = np.linalg.solve(curvature + prior[1], near + believed + prior[0])
         due = lost * curvature @ step
@@ -73,4 +85,4 @@ def shrunken(
         mean = weights @ (kept * rest)
         spread = weights @ (kept * variance + (kept * rest - mean) ** 2)
         believed = mean + due
-    return near + believed, spread
+    return near + believed, spread, Sizes(sizes, weights)

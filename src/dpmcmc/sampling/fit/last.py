@@ -15,15 +15,8 @@ import numpy as np
 from dpmcmc.model.responses import Responses, nodes_of, stops_of
 from dpmcmc.sampling.fit.asking import Ask, Asking
 from dpmcmc.sampling.fit.curvature import Curvature
-from dpmcmc.sampling.fit.excess import Excess, shrunken
-from dpmcmc.sampling.fit.questions import (
-    EXTREME,
-    LastAnswer,
-    LastPublic,
-    LengthBins,
-    Unravel,
-    hessian_of_entries,
-)
+from dpmcmc.sampling.fit.last_sums import Bounds, Fractions, ask_sums
+from dpmcmc.sampling.fit.questions import EXTREME, LastAnswer, LengthBins, Unravel
 from dpmcmc.sampling.fit.rounds import Arrival
 from dpmcmc.sampling.fit.tails import Counts, Tail
 
@@ -40,26 +33,15 @@ _FOR_HESSIAN = (0.02, 0.04, 0.08, 0.15, 0.3)
 _STEP = 4.0
 """The Hessian's part is chosen as for a step of so many posterior sd."""
 
-_TIGHT, _STOPPED, _WIDEST = (2.0, 4.0), 3.5, 4.0
+_TIGHT, _STOPPED = (2.0, 4.0), 3.5
 """Tight bounds, in typical lengths, are between these; that before which durations are
-censored, by which more is lost. There are none beside bounds that are so many times
-wider, where most is beyond the tight one."""
-
-_USUALLY_LOST = 0.1, 0.15
-"""The information that tight clipping usually loses, and its sd over models."""
+censored, by which more is lost."""
 
 _LEAST_BOUND = 1.2
 _AS_WIDE = 0.8
 """The least bound, and how it compares to that of the rounds."""
 
 _WORTH = 1.25
-_FOR_EXCESS = 0.7
-"""Of the excess, whose size is shrunk: less than its noise alone would ask for."""
-
-_BELIEVED, _CLEAR = 1.0, 3.0
-"""Curvature is taken to be at least so many of its sd; and must be so many from none
-not to be flat."""
-
 _CHOSEN, _CAUTIOUS, _SLOWLY = 0.65, 0.85, 0.95
 """Bounds are chosen by the first quantile of what they may cut; intervals hold what the
 second says was cut, and the third where most of it may be in records too few to be
@@ -170,58 +152,32 @@ def ask_last(
         cautious = _cautious(tail, wide)
         if cautious < _CLEARLY * one * wide:
             break
-    near_bound = _tight(tail, one) if stops is None else _STOPPED
-    is_tight = is_stated and _WORTH * near_bound < wide < _WIDEST * near_bound
-    room = wide - near_bound if is_tight else wide
-    for_excess = rest * (_FOR_EXCESS * room / wide if is_tight else 1.0)
-    parts = np.sqrt([rest - for_excess, for_excess, for_hessian, expected])
-    total, noise = yield Ask(
-        LastAnswer(unravel, nodes, stops),
-        LastPublic(
-            place.public, near_bound * typical, wide * typical, most * size, parts
-        ),
-        kept * left,
-    )
-    near, far, entries, sums = np.split(
-        total, [size, 2 * size, 2 * size + size * (size + 1) // 2]
-    )
-    hessian_units = most * size / parts[2] / records
-    clipped = hessian_tail.cut(most) * size / records / np.sqrt(2 * size)
-    curvature, is_flat = _curvature(
-        -hessian_of_entries(entries, size) * hessian_units,
-        float(np.hypot(noise * hessian_units, clipped)),
+    tight = _tight(tail, one) if stops is None else _STOPPED
+    is_tight = is_stated and wide > _WORTH * tight
+    cut = hessian_tail.cut(most) * size / records / np.sqrt(2 * size)
+    sums = yield from ask_sums(
         arrival,
+        Bounds(tight, wide, most, cut, is_tight),
+        Fractions(for_hessian, expected),
+        kept * left,
+        LastAnswer(unravel, nodes, stops),
     )
-    units = metric * room * typical / parts[1] / records
-    gradient, variance = far * units, (noise * units) ** 2
     found = Extremes(
         tail.beyond(EXTREME) / records, tail.sd * np.sqrt(8) / records, np.nan
     )
-    if is_stated:
-        inside, squares, beyond = sums / parts[3] * np.sqrt(3) / records
     if nodes is not None:
-        found = found._replace(expected=float(np.clip(beyond, 0, 1)))
-    if is_tight:
-        lost = _lost(inside, squares, noise / parts[3] * np.sqrt(3) / records)
-        tight_units = metric * near_bound * typical / parts[0] / records
-        gradient, variance = shrunken(
-            Excess(near * tight_units, gradient, variance, lost),
-            curvature.mean,
-            place.prior,
-            metric,
-        )
-        variance = variance + (noise * tight_units) ** 2
+        found = found._replace(expected=float(np.clip(sums.extreme, 0, 1)))
     slow = tail.slow()
     cut_sd = cautious * typical * np.sqrt(np.sum(place.directions * metric**2))
     return Quadratic(
-        gradient=gradient,
-        curvature=curvature,
-        variance=variance,
+        gradient=sums.gradient,
+        curvature=sums.curvature,
+        variance=sums.variance,
         cut=place.cut_variance(tail.cut(wide)),
         wide_cut=place.cut_variance(cautious),
         gradient_bound=wide * typical,
         hessian_bound=most * size,
-        is_flat=is_flat,
+        is_flat=sums.is_flat,
         cut_sd=float(cut_sd / np.sqrt(records * size)),
         power=np.nan if slow is None else slow,
         extremes=found,
@@ -237,18 +193,6 @@ def _tight(tail: Tail, noise: float) -> float:
     bounds = np.arange(_TIGHT[0], _TIGHT[1] + 0.1, 0.25)
     errors = [(noise * bound) ** 2 + tail.scatter(bound) for bound in bounds]
     return float(bounds[int(np.argmin(errors))])
-
-
-def _lost(inside: float, squares: float, sd: float) -> float:
-    """The fraction of the information that tight clipping loses, of two noisy means.
-
-    It multiplies the step, so that its noise would too: it is drawn to what is usual.
-    """
-    ratio = inside / max(squares, sd)
-    variance = (sd / max(squares, sd)) ** 2 * (1 + ratio**2)
-    usual, spread = _USUALLY_LOST
-    weight = 1 / (1 + variance / spread**2)
-    return float(np.clip(usual + weight * (1 - ratio - usual), 0, 1))
 
 
 def _cautious(tail: Tail, bound: float) -> float:
@@ -276,17 +220,3 @@ def _hessian_part(
         error = 2 * size * (entries * known) ** 2 / (entries**2 + known**2)
         errors[(1 + _STEP**2 * error) / (1 - fraction)] = fraction, bound
     return errors[min(errors)]
-
-
-def _curvature(
-    found: np.ndarray, noise: float, arrival: Arrival
-) -> tuple[Curvature, bool]:
-    """The curvature of the records with what the rounds knew, and if it is flat."""
-    prior = arrival.place.prior[1]
-    total = arrival.curvature.combined(found + prior, noise, 0.0)
-    total, _ = total.positive(_BELIEVED)
-    values, axes = np.linalg.eigh(total.mean)
-    own = np.einsum("ij,ik,kj->j", axes, total.noise, axes)
-    is_flat = bool(np.any(values < _CLEAR * own))
-    curvature, _ = Curvature(total.mean - prior, total.noise).positive(0.0)
-    return curvature, is_flat

@@ -39,6 +39,12 @@ _SLOPES = np.arange(-1, 16)
 _PERSISTENCE, _JUMP = 0.7, 0.02
 """How slowly the rate of falling changes, and how often it jumps."""
 
+_LEVEL, _STEEP = 0.5, 0.2
+"""How much less likely it is, in logarithms, for each level by which a count falls less
+than 1, as the power 1.5 of lengths, or more than 2, as the power 3: noise in far bins
+is not taken for a tail that hardly falls, nor is a tail to end where it is last seen.
+"""
+
 _DRAWS = 200
 
 _GROUP, _VISIBLE, _TAIL_FROM = 4, 4.0, 1.5
@@ -173,6 +179,8 @@ def _drawn_counts(
     )
     fits = _fits(observed, levels)[peak:]
     turns = np.exp(-np.abs(_SLOPES[:, None] - _SLOPES) * _PERSISTENCE)
+    turns *= np.exp(-_LEVEL * np.maximum(1 - _SLOPES, 0))
+    turns *= np.exp(-_STEEP * np.maximum(_SLOPES - 2, 0))
     turns /= turns.sum(axis=1, keepdims=True)
     turns = (1 - _JUMP) * turns + _JUMP / len(_SLOPES)
     # The level to which each (level, slope) leads; nothing follows an empty bin.
