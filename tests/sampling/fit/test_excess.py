@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from dpmcmc.sampling.fit.excess import Excess, shrunken
+from dpmcmc.sampling.fit.excess import Excess, Sizes, shrunken
 
 SIZE = 4
 CURVATURE = np.eye(SIZE)
@@ -20,7 +20,7 @@ def shrink(
     far: np.ndarray, near: np.ndarray | None = None, lost: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
     near = np.zeros(SIZE) if near is None else near
-    return shrunken(Excess(near, far, VARIANCE, lost), CURVATURE, FLAT, ALIKE)
+    return shrunken(Excess(near, far, VARIANCE, lost), CURVATURE, FLAT, ALIKE)[:2]
 
 
 def test_no_excess_is_none_and_its_variance_falls_far_below_the_noise() -> None:
@@ -59,7 +59,7 @@ def test_units_do_not_matter(far: list[float], size: float) -> None:
     row = np.array(far)
     gradient, variance = shrink(row)
     scaled = Excess(np.zeros(SIZE), size * row, size**2 * VARIANCE, 0.0)
-    again, more = shrunken(scaled, CURVATURE, FLAT, 7 * ALIKE)
+    again, more, _ = shrunken(scaled, CURVATURE, FLAT, 7 * ALIKE)
     np.testing.assert_allclose(again, size * gradient, rtol=1e-6, atol=1e-12)
     np.testing.assert_allclose(more, size**2 * variance, rtol=1e-6)
 
@@ -70,3 +70,20 @@ def test_a_gradient_lies_between_near_and_both_together(size: float) -> None:
     gradient, _ = shrink(far, near)
     assert np.all(gradient > near)
     assert np.all(gradient < near + far)
+
+
+def test_the_error_to_come_is_that_of_noise_or_of_the_excess_itself() -> None:
+    """Of one size τ² and noise V it is V τ² / (V + τ²) for each coordinate."""
+    sizes = Sizes(np.full((1, SIZE), 4.0), np.ones(1))
+    assert sizes.error(VARIANCE) == pytest.approx(SIZE * 0.04 / 4.01)
+    assert sizes.error(1e9 * VARIANCE) == pytest.approx(4.0 * SIZE, rel=1e-6)
+
+
+@pytest.mark.parametrize(("times", "least", "most"), [(0.0, 0.0, 0.4), (30, 0.95, 1)])
+def test_a_large_excess_asks_for_its_noise_and_none_for_little(
+    times: float, least: float, most: float
+) -> None:
+    far = times * 0.1 * np.array([1.0, -1.0, 1.0, -1.0])
+    excess = Excess(np.zeros(SIZE), far, VARIANCE, 0.0)
+    _, _, sizes = shrunken(excess, CURVATURE, FLAT, ALIKE)
+    assert least < sizes.error(VARIANCE) / VARIANCE.sum() <= most

@@ -46,15 +46,15 @@ def asked(rate: float) -> list[Ask]:
     while isinstance(ask.question, LengthBins):
         found.append(ask)
         ask = asking.send(Answer(falling(rate)[None], 5.0))
-    return [*found, ask]
+    return [*found, ask, asking.send(Answer(np.zeros(2 * SIZE + 6), 1.0))]
 
 
 @pytest.mark.parametrize(("rate", "looks"), [(0.3, 1), (0.75, 3)])
 def test_lengths_are_asked_again_where_much_may_be_cut(rate: float, looks: int) -> None:
-    """One histogram each time, and all fractions together are what was left."""
+    """One histogram each time, two sums, and all fractions are what was left."""
     found = asked(rate)
-    assert len(found) == looks + 1
-    assert [ask.histograms for ask in found] == [1] * looks + [0]
+    assert len(found) == looks + 2
+    assert [ask.histograms for ask in found] == [1] * looks + [0, 0]
     assert sum(ask.fraction for ask in found) == pytest.approx(LEFT)
 
 

@@ -25,7 +25,6 @@ from dpmcmc.sampling.fit.place import Place, Setting
 from dpmcmc.sampling.fit.prior import LogPrior
 from dpmcmc.sampling.fit.rounds import newton_rounds
 from dpmcmc.sampling.fit.scales import find_scales
-from dpmcmc.sampling.fit.step import Step
 from dpmcmc.sampling.fit.tails import BINS, Counts, Tail
 from dpmcmc.sampling.problem import make_problem
 
@@ -65,7 +64,7 @@ def fit(
     scales = yield from find_scales(at, setting, budget, unravel)
     place = Place(setting, *scales[:3], is_first=True)
     arrival = yield from newton_rounds(place, budget, scales.spent, unravel)
-    found = yield from ask_last(arrival, 0.99 - arrival.spent, None, unravel)
+    arrival, found = yield from ask_last(arrival, 0.99 - arrival.spent, None, unravel)
     return fitted_to(arrival, replace(found, wide_cut=found.wide_cut + cut))
 
 
@@ -156,40 +155,6 @@ def look_of(
         "bound": 2.0,
     }
     return Look(**{**values, **changes})
-
-
-@pytest.mark.parametrize(
-    ("noise", "fraction"), [(0.0, 0.07), (0.05, 0.07), (0.08, 0.0892), (1.0, 0.11)]
-)
-def test_a_close_round_pays_more_where_curvature_is_uncertain(
-    noise: float, fraction: float
-) -> None:
-    """δ/(1 + δ) within limits, δ = √1.5 times the noise of entries of a 2 × 2."""
-    place = Place(
-        Setting(Basis(np.eye(2), np.eye(2), np.zeros((2, 0))), prior_of(2), 100, 1.0),
-        *(np.zeros(2), np.eye(2), np.ones(2)),
-    )
-    curvature = Curvature(np.eye(2), noise * np.eye(2))
-    found = rounds._Search(place, 0.07, curvature)._close()
-    assert found == pytest.approx(fraction, abs=1e-4)
-
-
-@pytest.mark.parametrize(("sd", "is_rough"), [(0.001, False), (0.5, True)])
-def test_rounds_go_on_while_a_last_step_may_be_long(sd: float, is_rough: bool) -> None:
-    """Half its square is what third derivatives may add: less than the noise, or not.
-
-    The noise of the last release is a quarter of the round's.
-    """
-    place = Place(
-        Setting(Basis(np.eye(2), np.eye(2), np.zeros((2, 0))), prior_of(2), 100, 1.0),
-        *(np.zeros(2), np.eye(2), np.ones(2)),
-    )
-    nothing = np.zeros(2)
-    look = look_of(nothing, np.eye(2), noise=0.1)
-    known = Known(nothing, sd**2 * np.eye(2))
-    curvature = Curvature.whitened(2)
-    last = Step(place, look, known, curvature, nothing, np.ones(2))
-    assert rounds._Search(place, 0.07, curvature, last=last)._is_rough() == is_rough
 
 
 def test_raw_columns_and_an_unknown_sd_are_found() -> None:

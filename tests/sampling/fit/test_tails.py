@@ -265,3 +265,17 @@ def test_lengths_that_begin_beyond_the_first_bins_are_seen(
     expected = RECORDS * ((low + high) / 2 - 1)
     assert tail.cut(1.0) == pytest.approx(expected, rel=0.3)
     assert tail.choose(100.0, 1.0) > 0.7 * high
+
+
+@pytest.mark.parametrize(("at_mode", "least", "most"), [(True, 0, 3e3), (0, 6e3, 1e9)])
+def test_noise_in_far_bins_is_hardly_taken_for_a_tail_at_the_mode(
+    at_mode: bool, least: float, most: float
+) -> None:
+    """Exponential lengths, none of which is beyond 9; and half an sd of noise in each
+    bin from there on. What one draw in a hundred says is cut at 30, over ten seeds."""
+    edges = np.concatenate([[0.0], EDGES, [np.inf]])
+    values = RECORDS * -np.diff(np.exp(-np.sqrt(2) * edges))
+    values[22:] += 10.0
+    observed = [Counts(values, 20.0)]
+    tails = [Tail(observed, RECORDS, seed, at_mode=at_mode) for seed in range(10)]
+    assert least < np.median([tail.cut(30, 0.99) for tail in tails]) < most

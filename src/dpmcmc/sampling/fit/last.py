@@ -106,8 +106,8 @@ class Quadratic:
 
 def ask_last(
     arrival: Arrival, left: float, responses: Responses | None, unravel: Unravel
-) -> Asking[Quadratic]:
-    """Ask for lengths, then for all sums at once, with all that is left.
+) -> Asking[tuple[Arrival, Quadratic]]:
+    """Ask for lengths, then for sums with all that is left; and say where they are.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def ask_last(
         )
         rest = 1 - for_hessian - expected
         one = noise / np.sqrt(rest) * place.noise_per_cut
-        tail = Tail(observed, records)
+        tail = Tail(observed, records, at_mode=arrival.arrived)
         wide = tail.choose(one, least, _CHOSEN)
         cautious = _cautious(tail, wide)
         if cautious < _CLEARLY * one * wide:
@@ -155,7 +155,7 @@ def ask_last(
     tight = _tight(tail, one) if stops is None else _STOPPED
     is_tight = is_stated and wide > _WORTH * tight
     cut = hessian_tail.cut(most) * size / records / np.sqrt(2 * size)
-    sums = yield from ask_sums(
+    arrival, sums = yield from ask_sums(
         arrival,
         Bounds(tight, wide, most, cut, is_tight),
         Fractions(for_hessian, expected),
@@ -169,7 +169,7 @@ def ask_last(
         found = found._replace(expected=float(np.clip(sums.extreme, 0, 1)))
     slow = tail.slow()
     cut_sd = cautious * typical * np.sqrt(np.sum(place.directions * metric**2))
-    return Quadratic(
+    return arrival, Quadratic(
         gradient=sums.gradient,
         curvature=sums.curvature,
         variance=sums.variance,

@@ -1,13 +1,14 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""The sums of the last release: what they say, and how to divide them.
+"""The sums of the last release: two, of which the first says how to ask the second.
 
-Where gradients are clipped tightly without bias there are two: the first says how large
-the excess is, and so how much of the second to give it.
+The second is asked where a step by the first leads, so that the noise of the curvature
+counts for less. Where gradients are clipped tightly without bias, the first also says
+how large the excess is, and so how much of the second to give it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,8 +16,10 @@ import numpy as np
 from dpmcmc.sampling.fit.asking import Answer, Ask, Asking
 from dpmcmc.sampling.fit.curvature import Curvature
 from dpmcmc.sampling.fit.excess import Excess, Sizes, shrunken
+from dpmcmc.sampling.fit.known import Known
 from dpmcmc.sampling.fit.questions import LastAnswer, LastPublic, hessian_of_entries
 from dpmcmc.sampling.fit.rounds import Arrival
+from dpmcmc.sampling.fit.step import newton_step
 
 __all__ = ["Bounds", "Fractions", "Sums", "ask_sums"]
 
@@ -85,6 +88,11 @@ class _Part(NamedTuple):
     def and_also(self, other: "_Part") -> "_Part":
         return _Part(self.weighted + other.weighted, self.precision + other.precision)
 
+    def changed(self, change: np.ndarray, variance: float) -> "_Part":
+        """With a change of its mean that is known but for a variance."""
+        precision = self.precision / (1 + variance * self.precision)
+        return _Part((self.mean + change) * precision, precision)
+
 
 class Sums(NamedTuple):
     """What the sums say, per record, in the coordinates of the place.
@@ -113,16 +121,26 @@ def ask_sums(
     fractions: Fractions,
     left: float,
     question: LastAnswer,
-) -> Asking[Sums]:
-    """Ask for the sums with all that is left of the budget."""
-    asked = _LastSums(arrival, bounds, fractions, question)
-    if not bounds.is_tight:
-        return asked.read((yield from asked.ask(left, 1.0)))[0]
-    first = yield from asked.ask(_FIRST * left, _FOR_EXCESS * bounds.room / bounds.wide)
-    best = asked.for_excess(first, asked.read(first)[1], (1 - _FIRST) / _FIRST)
-    second = yield from asked.ask((1 - _FIRST) * left, best)
+) -> Asking[tuple[Arrival, Sums]]:
+    """Ask for the sums with all that is left; and say where the second was asked."""
+    here = _LastSums(arrival, bounds, fractions, question)
+    for_excess = _FOR_EXCESS * bounds.room / bounds.wide if bounds.is_tight else 1.0
+    first = yield from here.ask(_FIRST * left, for_excess)
+    found = here.read(first)
+    there, first = here.after(found, first)
+    if found.sizes is not None:
+        for_excess = here.for_excess(first, found.sizes, (1 - _FIRST) / _FIRST)
+    second = yield from there.ask((1 - _FIRST) * left, for_excess)
     both = [one.and_also(other) for one, other in zip(first, second, strict=True)]
-    return asked.read(both)[0]
+    return there.arrival, there.read(both).sums
+
+
+class _Found(NamedTuple):
+    """What sums say; how large the excess may be; and what tight clipping loses."""
+
+    sums: Sums
+    sizes: Sizes | None
+    lost: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,21 +178,26 @@ class _LastSums:
             for part, row in zip(parts, rows, strict=True)
         ]
 
-    def read(self, asked: Sequence[_Part]) -> tuple[Sums, Sizes | None]:
-        """What sums say; and how large the excess may be."""
-        near, far, entries, expected = asked
+    @property
+    def _units(self) -> tuple[np.ndarray, np.ndarray]:
+        """Mean gradients by coordinate, tight and of the excess, for a sum of 1."""
         place = self.arrival.place
+        units = place.metric * place.typical / place.setting.records
+        return self.bounds.tight * units, self.bounds.room * units
+
+    def read(self, asked: Sequence[_Part]) -> _Found:
+        """What sums say."""
+        near, far, entries, expected = asked
+        place, (for_near, for_far) = self.arrival.place, self._units
         size, records = place.setting.size, place.setting.records
         for_hessian = self.bounds.hessian * size / records
         curvature, is_flat = self._curvature(
             -hessian_of_entries(entries.mean, size) * for_hessian,
             float(np.hypot(entries.sd * for_hessian, self.bounds.cut)),
         )
-        units = place.metric * place.typical / records
-        for_far, for_near = self.bounds.room * units, self.bounds.tight * units
         gradient, variance = far.mean * for_far, (far.sd * for_far) ** 2
         inside, squares, beyond = expected.mean * np.sqrt(3) / records
-        sizes = None
+        sizes, lost = None, 1.0
         if self.bounds.is_tight:
             lost = _lost(inside, squares, expected.sd * np.sqrt(3) / records)
             gradient, spread, sizes = shrunken(
@@ -184,24 +207,47 @@ class _LastSums:
                 place.metric,
             )
             variance = spread + (near.sd * for_near) ** 2
-        return Sums(gradient, variance, curvature, is_flat, beyond), sizes
+        sums = Sums(gradient, variance, curvature, is_flat, beyond)
+        return _Found(sums, sizes, lost)
 
-    def for_excess(
-        self, first: Sequence[_Part], sizes: Sizes | None, times: float
-    ) -> float:
+    def after(
+        self, found: _Found, asked: Sequence[_Part]
+    ) -> tuple["_LastSums", Sequence[_Part]]:
+        """Where a Newton step leads, and what sums say there."""
+        place, own = self.arrival.place, found.sums.curvature
+        gradient, prior = place.prior
+        here = Known(found.sums.gradient + gradient, np.diag(found.sums.variance))
+        step = newton_step(here.combined(self.arrival.known), own.mean + prior, place)
+        there = replace(place, point=place.point + place.factor @ step)
+        total = Curvature(own.mean + prior, own.noise)
+        known = self.arrival.known.after(step, total, place.bends)
+        by_prior = there.prior[0] - gradient + prior @ step
+        arrival = self.arrival._replace(
+            place=there, known=replace(known, mean=known.mean + by_prior)
+        )
+        none = Known(np.zeros_like(step), np.zeros_like(prior))
+        added = none.after(step, own, place.bends)
+        moved = []
+        parts = (1 - found.lost, found.lost)
+        for part, units, of_all in zip(asked[:2], self._units, parts, strict=True):
+            variance = np.mean(np.diag(added.covariance) / units**2)
+            moved.append(
+                part.changed(of_all * added.mean / units, of_all**2 * variance)
+            )
+        return replace(self, arrival=arrival), [*moved, *asked[2:]]
+
+    def for_excess(self, first: Sequence[_Part], sizes: Sizes, times: float) -> float:
         """The fraction of a second sum, so many times as dear, for the excess.
 
         The squared error of a gradient is that of the noise of the tight part, and what
         is not known of an excess that was shrunk.
         """
-        assert sizes is not None
-        place = self.arrival.place
-        units = place.metric * place.typical / place.setting.records
+        for_near, for_far = self._units
         near, far = first[0].precision, first[1].precision
         whole = times * (near + far)
         errors = [
-            np.sum((self.bounds.tight * units) ** 2) / (near + whole * (1 - fraction))
-            + sizes.error((self.bounds.room * units) ** 2 / (far + whole * fraction))
+            np.sum(for_near**2) / (near + whole * (1 - fraction))
+            + sizes.error(for_far**2 / (far + whole * fraction))
             for fraction in _CHOICES
         ]
         return float(_CHOICES[int(np.argmin(errors))])

@@ -43,12 +43,10 @@ _TOO_SMALL, _WIDEST_LEAST = 0.6, 12.0
 """Whitened gradients of a right model have mean squares of 1; where they are smaller
 than this, the least bound is widened, up to the other."""
 
-_MOST_CLOSE = 0.11
-"""The most that a close round pays."""
-
-_LAST_CURVATURE, _ROUGH = 0.8, 0.5
-"""Noise of curvatures after the last release beside that of a close round; and what may
-be added to the noise of the last gradient before another round is worth its cost."""
+_LAST_CURVATURE, _FIRST_NOISE, _ROUGH = 0.8, 2.0, 1.0
+"""Noise of curvatures after the last release beside that of a close round; that of the
+first of its two sums beside both; and what may be added to the noise of both before
+another round is worth its cost."""
 
 _STRAIGHT = 30.0
 """The longest first step where the model says that derivatives are linear."""
@@ -139,7 +137,7 @@ def newton_rounds(
         search.take(look, known, total)
         if search.has_arrived():
             return search.arrival(arrived=True)
-    return search.arrival(arrived=search.is_close)
+    return search.arrival(arrived=False)
 
 
 @dataclass
@@ -171,7 +169,6 @@ class _Search:
     least: Least = _AT_FIRST
     moved: float = np.inf
     is_flat: bool = True
-    is_close: bool = False
     last: Step | None = None
     spent: float = 0.0
     rounds: int = 0
@@ -242,46 +239,32 @@ class _Search:
         may_hide = self._widen()
         steady = np.sqrt(_STEADY / np.sqrt(self.place.setting.records))
         is_short = step.length <= max(steady, 2 * step.precision)
-        self.is_close = False
         if step.fraction == 1 and is_short and step.precision < 1:
             is_precise = self.fraction >= 0.99 * CLOSE
-            self.is_close = is_precise and not self.is_flat and not may_hide
-            if self.is_close and not self._is_rough():
+            if is_precise and not (self.is_flat or may_hide or self._is_rough()):
                 return True
-            most = self._close() if is_precise else CLOSE
-            self.fraction = max(self.fraction, min(6 * self.fraction, most))
-            left = 1 - _KEPT_FOR_LAST - self.spent
-            if CLOSE <= left < self.fraction:
-                self.fraction = left  # rather than none
+            self.fraction = max(self.fraction, min(6 * self.fraction, CLOSE))
         elif step.length < 3 * step.precision:
             self.fraction = max(self.fraction, min(2 * self.fraction, CLOSE))
         return False
 
-    def _close(self) -> float:
-        """The fraction that another round pays where the last step was rough.
-
-        The last release is as far from the mode as noise n/√f of that round leaves it,
-        and adds the noise δ of curvatures times that to its own, n/√(1 − f): the sum
-        of squares is least for f/(1 − f) = δ.
-        """
-        size = self.place.setting.size
-        noise = self.curvature.sd * np.sqrt((size + 1) / 2)
-        return float(np.clip(noise / (1 + noise), CLOSE, _MOST_CLOSE))
-
     def _is_rough(self) -> bool:
-        """Whether the last step, as long as it may be, would add to its own noise.
+        """Whether steps, as long as they may be, would add to the last noise.
 
-        Noise of the curvature is multiplied by the step, and third derivatives by its
-        square.
+        Noise of the curvature is multiplied by a step, and third derivatives by its
+        square: first by the step from here, then by that between the last two sums.
         """
         step = self.last
         assert step is not None
-        size = len(step.whole)
-        noise = np.linalg.norm(step.look.noise) * np.sqrt(self.fraction)
-        curvature = step.look.curvature_noise * _LAST_CURVATURE
-        long = step.precision
-        added = np.hypot(curvature * long * np.sqrt((size + 1) / 2), long**2 / 2)
-        return bool(added > _ROUGH * noise)
+        noise = float(np.linalg.norm(step.look.noise) * np.sqrt(self.fraction))
+        of_curvature = step.look.curvature_noise * _LAST_CURVATURE
+        of_curvature *= np.sqrt((len(step.whole) + 1) / 2)
+
+        def added(length: float) -> float:
+            return float(np.hypot(of_curvature * length, length**2 / 2))
+
+        between = np.hypot(_FIRST_NOISE * noise, added(step.precision))
+        return added(float(between)) > _ROUGH * noise
 
     def arrival(self, *, arrived: bool) -> Arrival:
         """What the last release needs to know."""

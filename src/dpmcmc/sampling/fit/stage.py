@@ -225,7 +225,7 @@ class Fit:
         )
         first = Place(setting, *scales[:3], is_first=True)
         arrival = yield from newton_rounds(first, self.mu, scales.spent, self.unravel)
-        quadratic = yield from ask_last(
+        arrival, quadratic = yield from ask_last(
             arrival,
             1 - arrival.spent - 2 * _RESIDUALS,
             problem.model.responses,

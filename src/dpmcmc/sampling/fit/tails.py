@@ -40,9 +40,10 @@ _PERSISTENCE, _JUMP = 0.7, 0.02
 """How slowly the rate of falling changes, and how often it jumps."""
 
 _LEVEL, _STEEP = 0.5, 0.2
-"""How much less likely it is, in logarithms, for each level by which a count falls less
-than 1, as the power 1.5 of lengths, or more than 2, as the power 3: noise in far bins
-is not taken for a tail that hardly falls, nor is a tail to end where it is last seen.
+"""At the mode, how much less likely it is, in logarithms, for each level by which a
+count falls less than 1, as the power 1.5 of lengths, or more than 2, as the power 3:
+noise in far bins is not taken for a tail that hardly falls, nor is a tail to end where
+it is last seen. Far from the mode lengths may be of any kind.
 """
 
 _DRAWS = 200
@@ -75,6 +76,8 @@ class Tail:
         How many records there are.
     seed
         Of the draws, which are public.
+    at_mode
+        Whether these are lengths where the posterior is.
 
     Attributes
     ----------
@@ -82,9 +85,16 @@ class Tail:
         Of the noise of a count, by all histograms together.
     """
 
-    def __init__(self, observed: Sequence[Counts], records: int, seed: int = 0) -> None:
+    def __init__(
+        self,
+        observed: Sequence[Counts],
+        records: int,
+        seed: int = 0,
+        *,
+        at_mode: bool = False,
+    ) -> None:
         generator = np.random.default_rng(seed)
-        self._draws = _drawn_counts(observed, records, generator)
+        self._draws = _drawn_counts(observed, records, _turns(at_mode), generator)
         self._shape = _weighted(observed)
         self.sd = _sd(observed)
         self._records = records
@@ -163,8 +173,21 @@ class Tail:
         return float(bounds[int(np.argmin(errors))])
 
 
+def _turns(at_mode: bool) -> np.ndarray:
+    """How likely each rate of falling is to follow each."""
+    turns = np.exp(-np.abs(_SLOPES[:, None] - _SLOPES) * _PERSISTENCE)
+    if at_mode:
+        turns *= np.exp(-_LEVEL * np.maximum(1 - _SLOPES, 0))
+        turns *= np.exp(-_STEEP * np.maximum(_SLOPES - 2, 0))
+    turns /= turns.sum(axis=1, keepdims=True)
+    return np.asarray((1 - _JUMP) * turns + _JUMP / len(_SLOPES))
+
+
 def _drawn_counts(
-    observed: Sequence[Counts], records: int, generator: np.random.Generator
+    observed: Sequence[Counts],
+    records: int,
+    turns: np.ndarray,
+    generator: np.random.Generator,
 ) -> np.ndarray:
     """Draw counts of the bins of the tail, of shape (draws, bins).
 
@@ -178,11 +201,6 @@ def _drawn_counts(
         [[0.0], np.exp(np.arange(np.log(0.5), np.log(records) + 0.4, _LEVEL_STEP))]
     )
     fits = _fits(observed, levels)[peak:]
-    turns = np.exp(-np.abs(_SLOPES[:, None] - _SLOPES) * _PERSISTENCE)
-    turns *= np.exp(-_LEVEL * np.maximum(1 - _SLOPES, 0))
-    turns *= np.exp(-_STEEP * np.maximum(_SLOPES - 2, 0))
-    turns /= turns.sum(axis=1, keepdims=True)
-    turns = (1 - _JUMP) * turns + _JUMP / len(_SLOPES)
     # The level to which each (level, slope) leads; nothing follows an empty bin.
     leads = np.clip(np.arange(len(levels))[:, None] - _SLOPES, 0, len(levels) - 1)
     leads[0] = 0
