@@ -4,6 +4,7 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import numpyro
 import pytest
 from numpyro import distributions as dist
@@ -61,6 +62,14 @@ def scaled(x, y):
         numpyro.sample("y", dist.Bernoulli(logits=slope * x), obs=y)
 
 
+def two_normals(y):
+    gap = numpyro.sample("gap", dist.Normal(0, 1))
+    shares = dist.Categorical(probs=jnp.array([0.3, 0.7]))
+    each = dist.Normal(jnp.stack([-gap, gap]), jnp.array([0.1, 2.0]))
+    with numpyro.plate("records", y.shape[0]):
+        numpyro.sample("y", dist.MixtureSameFamily(shares, each), obs=y)
+
+
 def adapted(model, names="xy", whole_numbers=()):
     one = {
         name: jax.ShapeDtypeStruct((), "int32" if name in whole_numbers else "float32")
@@ -78,6 +87,7 @@ def adapted(model, names="xy", whole_numbers=()):
         (both, "xyz", "yz", {"y": (0.0, 1.0, 2.0), "z": "counts"}),
         (trials, "xy", "", {"y": "counts"}),
         (whole, "x", "", {"x": "moments"}),
+        (two_normals, "y", "", {"y": "moments"}),
         (transformed, "xy", "", None),
         (scaled, "xy", "y", None),
     ],
@@ -103,6 +113,15 @@ def test_moments_are_those_of_the_distribution():
         {"slope": jnp.float32(0.5)}, {"x": jnp.float32(3.0), "y": jnp.float32(0.0)}
     )
     assert (float(mean), float(sd)) == pytest.approx((1.5, 1.0))
+
+
+def test_moments_of_a_mixture_are_those_of_its_components():
+    """Nodes about the mean of all might miss every one of them."""
+    model, _ = adapted(two_normals, "y")
+    record = {"y": jnp.float32(0.0)}
+    found = model.responses["y"].at({"gap": jnp.float32(4.0)}, record)
+    expected = [[-4.0, 4.0], [0.1, 2.0], [0.3, 0.7]]
+    np.testing.assert_allclose(np.stack(found), expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize(

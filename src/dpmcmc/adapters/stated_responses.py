@@ -59,10 +59,11 @@ def _moments(parts: Densities, site: str, is_discrete: bool) -> Moments:
 
     def at(theta: Mapping[str, Any], record: Mapping[str, Any]) -> tuple[Any, ...]:
         found = _trace(parts, theta, parts.bound.of_one(record))[site]["fn"]
-        if not is_discrete and hasattr(found, "component_mean"):
-            sds = jnp.sqrt(found.component_variance)
-            of_each = found.component_mean, sds, found.mixing_distribution.probs
-            return tuple(jnp.reshape(one, (found.mixture_size,)) for one in of_each)
+        one = found.base_dist if isinstance(found, dist.ExpandedDistribution) else found
+        if not is_discrete and hasattr(one, "component_mean"):
+            sds, weights = jnp.sqrt(one.component_variance), one.mixing_distribution
+            each = one.component_mean, sds, weights.probs
+            return tuple(jnp.reshape(part, (one.mixture_size,)) for part in each)
         return jnp.reshape(found.mean, ()), jnp.sqrt(jnp.reshape(found.variance, ()))
 
     def limits(theta: Mapping[str, Any], record: Mapping[str, Any]) -> tuple[Any, Any]:
