@@ -15,7 +15,8 @@ import numpy as np
 from dpmcmc.sampling.fit.asking import Answer, Ask, Asking
 from dpmcmc.sampling.fit.curvature import Curvature
 from dpmcmc.sampling.fit.excess import Excess, Sizes, shrunken
-from dpmcmc.sampling.fit.questions import LastAnswer, LastPublic, hessian_of_entries
+from dpmcmc.sampling.fit.hessians import hessian_of_entries
+from dpmcmc.sampling.fit.questions import LastAnswer, LastPublic
 from dpmcmc.sampling.fit.rounds import Arrival
 
 __all__ = ["Bounds", "Fractions", "Sums", "ask_sums"]
@@ -153,11 +154,11 @@ class _LastSums:
             parts,
         )
         answer: Answer = yield Ask(self.question, public, paid)
-        ends = np.cumsum([size, size, size * (size + 1) // 2])
-        rows = np.split(answer.values, ends)
+        rows = self.question.split(answer.values, size)
+        lengths = parts * self.question.longer
         return [
-            _Part(part * row / answer.noise**2, (part / answer.noise) ** 2)
-            for part, row in zip(parts, rows, strict=True)
+            _Part(length * row / answer.noise**2, (length / answer.noise) ** 2)
+            for length, row in zip(lengths, rows, strict=True)
         ]
 
     def read(self, asked: Sequence[_Part]) -> tuple[Sums, Sizes | None]:
