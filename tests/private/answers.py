@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.model.model import Model
-from dpmcmc.private import Records, Tape, release_counts, release_sum
+from dpmcmc.private import Parts, Records, Tape, release_counts, release_sum
 from dpmcmc.private.opening import open_records
 from dpmcmc.private.totals import spread_over
 
@@ -33,6 +33,14 @@ class Gradient:
     def __call__(self, model, record, public):
         point = jnp.asarray(public, record.dtype)
         return jax.grad(lambda theta: model.log_likelihood(theta, record))(point)
+
+
+@dataclass(frozen=True)
+class InParts:
+    """A record's numbers, each as a part of its own: free, positive, a factor."""
+
+    def __call__(self, model, record, public):
+        return Parts(record[:1], record[1:2], record[2:])
 
 
 @dataclass(frozen=True)
@@ -76,8 +84,10 @@ def digest(devices, count=4099):
     vectors, numbers = simulated(count)
     on = {"devices": jax.devices()[:devices]}
     found = asked(release_sum, Gradient(), vectors, **on)
+    parts = asked(release_sum, InParts(), vectors, **on)
     counts = asked(release_counts, Named(), numbers, **on)
-    return hashlib.sha256(found.tobytes() + counts.tobytes()).hexdigest()[:32]
+    made = found.tobytes() + parts.tobytes() + counts.tobytes()
+    return hashlib.sha256(made).hexdigest()[:32]
 
 
 if __name__ == "__main__":

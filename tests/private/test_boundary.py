@@ -41,7 +41,7 @@ EXPORTED = {
     *("Chains", "Records", "Released", "Tape", "Test", "FullData", "Minibatch"),
     *("BatchDecision", "CorrectedNoise", "Grid", "NormalMixture"),
     *("PLAIN", "Influence"),
-    *("Bins", "Measure", "release_counts", "release_sum"),
+    *("Bins", "Measure", "Parts", "release_counts", "release_sum"),
     *("foresee_counts", "foresee_sum"),
 }
 INNER_NAMES = {
@@ -59,7 +59,7 @@ INNER_NAMES = {
         "foresee_total",
     ),
     *("exact_sum", "exact_counts", "add_up", "vector_of_each", "looks_of_each"),
-    *("vector_of",),
+    *("parts_of", "vector_of"),
 }
 
 
@@ -200,6 +200,8 @@ def test_only_ratios_are_added_up_in_the_boundary():
         ("ratios.py", "sums_of_steps", "reduce"),
         ("sources.py", "kinds", "sum"),  # how many rows are of this process's units
         ("sources.py", "read", "reduce"),  # over columns
+        ("sums.py", "_scale", "sum"),  # over a record's coordinates
+        ("sums.py", "added", "sum"),  # the same: it is inside
         ("sums.py", "bounded_vectors", "sum"),  # over a record's coordinates
         ("sums.py", "bounded_vectors", "sum"),
         ("sums.py", "exact_sum", "sum"),

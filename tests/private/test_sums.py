@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpmcmc.arithmetic import CLIP_STEPS
-from dpmcmc.private import Tape, release_sum, sums
+from dpmcmc.private import Parts, Tape, release_sum, sums
 from dpmcmc.private.exact_normal import rounded_normals
 from dpmcmc.private.sums import bounded_vectors, exact_sum
 
@@ -24,7 +24,8 @@ def bounded(rows, present=None):
     rows = np.asarray(rows)
     present = np.ones(len(rows), bool) if present is None else present
     with jax.enable_x64(True):
-        found = jax.jit(bounded_vectors)(jnp.asarray(rows), jnp.asarray(present))
+        vectors = Parts(jnp.asarray(rows), *[jnp.zeros((len(rows), 0))] * 2)
+        found = jax.jit(bounded_vectors)(vectors, jnp.asarray(present))
         return np.asarray(found)
 
 

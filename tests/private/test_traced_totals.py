@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from answers import LINEAR, POINT, SIZE, Gradient, Named
+from answers import LINEAR, POINT, SIZE, Gradient, InParts, Named
 from programs import Source, trace_sources
 
 from dpmcmc.private import histograms, sums
@@ -17,6 +17,7 @@ COUNT = 1021  # a prime, so that no other axis has its length
 
 TOTALS = {
     "sum": (sums.exact_sum, Gradient()),
+    "sum of parts": (sums.exact_sum, InParts()),
     "counts": (histograms.exact_counts, Named()),
 }
 
@@ -48,8 +49,9 @@ def test_records_meet_in_one_integer_sum_alone(name, dtype):
 def test_a_total_that_centres_records_is_found(monkeypatch):
     inner = sums.bounded_vectors
 
-    def centred(vectors, present, *_):
-        return inner(vectors - jnp.mean(vectors, axis=0), present)
+    def centred(parts, present, *_):
+        free = parts.free - jnp.mean(parts.free, axis=0)
+        return inner(parts._replace(free=free), present)
 
     monkeypatch.setattr(sums, "bounded_vectors", centred)
     with pytest.raises(AssertionError, match="summed as float"):
@@ -59,8 +61,8 @@ def test_a_total_that_centres_records_is_found(monkeypatch):
 def test_a_total_that_divides_by_how_many_are_present_is_found(monkeypatch):
     inner = sums.bounded_vectors
 
-    def scaled(vectors, present, *_):
-        return inner(vectors, present) // jnp.sum(present, dtype=jnp.int64)
+    def scaled(parts, present, *_):
+        return inner(parts, present) // jnp.sum(present, dtype=jnp.int64)
 
     monkeypatch.setattr(sums, "bounded_vectors", scaled)
     with pytest.raises(AssertionError, match="by their sum"):

@@ -14,7 +14,7 @@ from dpmcmc import InputError, Model, Statistics, SufficientStatistics
 from dpmcmc.accounting import GaussianRelease, certify_delta
 from dpmcmc.arithmetic import CLIP_STEPS
 from dpmcmc.influence import unit_statistics
-from dpmcmc.private import Records, Tape, release_sum
+from dpmcmc.private import Parts, Records, Tape, release_sum
 from dpmcmc.private.sums import bounded_vectors
 from dpmcmc.sampling.asked_of_statistics import UnitOf
 from dpmcmc.sampling.problem import make_problem
@@ -35,7 +35,8 @@ def rows_of(model, records, dtype):
                 return unit_statistics(model.statistics, record)
 
         present = jnp.ones(len(arrays["x"]), bool)
-        return bounded_vectors(jax.vmap(one)(arrays), present)
+        free = jax.vmap(one)(arrays)
+        return bounded_vectors(Parts(free, free[:, :0], free[:, :0]), present)
 
     with jax.enable_x64(True), np.errstate(all="ignore"):
         arrays = {k: jnp.asarray(v.astype(dtype)) for k, v in records.items()}

@@ -5,6 +5,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import jax
@@ -17,10 +18,19 @@ from dpmcmc.audit.attack import Attack, Check, Size
 from dpmcmc.audit.bounds import Scores
 from dpmcmc.audit.decisions import FAR, MODEL
 from dpmcmc.model.model import Model
-from dpmcmc.private import Bins, Measure, Records, Tape, release_counts, release_sum
+from dpmcmc.private import (
+    Bins,
+    Measure,
+    Parts,
+    Records,
+    Tape,
+    release_counts,
+    release_sum,
+)
 
 __all__ = [
     "AT_ONCE",
+    "InCone",
     "OneOf",
     "Pulls",
     "counts_of",
@@ -50,6 +60,33 @@ class Pulls:
         """The vector."""
         del model, public
         return jnp.full(self.coordinates, self.sign * FAR) * record
+
+
+@dataclass(frozen=True)
+class InCone:
+    """What is asked of a record: parts far too long, as far apart as can be.
+
+    Free parts point in opposite directions; those in a cone are at a right angle, by
+    numbers that would be opposite if they could be negative, and by factors.
+    """
+
+    is_free: bool = True
+
+    @property
+    def towards(self) -> np.ndarray:
+        """What a record with 1 makes, less what one with −1 does, but for a factor."""
+        cone = [1.0, -1.0, 1.0, 0.0, -1.0]
+        return np.array([2.0, *cone] if self.is_free else cone)
+
+    def __call__(self, model: Model, record: Any, public: Any) -> Parts:
+        """The parts."""
+        del model, public
+        both = FAR * jnp.stack([record, -record])
+        return Parts(
+            free=both[:1] if self.is_free else both[:0],
+            positive=both,
+            factor=jnp.sqrt(jnp.maximum(both, 0)),
+        )
 
 
 @dataclass(frozen=True)
@@ -107,8 +144,13 @@ def counts_of(records: Records, bins: Bins, noise: float) -> np.ndarray:
 
 def release_attacks() -> list[Attack]:
     """Sums, histograms alone and together, and two questions that undo each other."""
+    with_cone, alone = (
+        partial(_summed_in_cone, InCone(free)) for free in (True, False)
+    )
     return [
         _attack("sum of norm-clipped vectors", _summed, {_MU: 1}, 1e-5, quick=3_000),
+        _attack("sum with parts in a cone", with_cone, {_MU: 1}, 1e-5, quick=3_000),
+        _attack("sum of parts in a cone", alone, {_MU: 1}, 1e-5, quick=3_000),
         _attack("histogram", _counted, {_MU: 1}, 1e-5, quick=40_000),
         _attack("histogram, large δ", _counted, {_MU: 1}, 0.1, quick=40_000),
         _attack("four histograms", _counted_by_four, {_MU: 1}, 1e-5, quick=2_000),
@@ -155,6 +197,11 @@ def _attack(
 def _summed(records: Records, runs: int) -> np.ndarray:
     measure, noise = Pulls(_COORDINATES), 2 / _MU
     return np.array([sum_of(records, measure, noise).sum() for _ in range(runs)])
+
+
+def _summed_in_cone(measure: InCone, records: Records, runs: int) -> np.ndarray:
+    found = [sum_of(records, measure, 2 / _MU) for _ in range(runs)]
+    return np.asarray(np.array(found) @ measure.towards)
 
 
 def _asked_both_ways(records: Records, runs: int) -> np.ndarray:

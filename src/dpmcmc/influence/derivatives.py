@@ -4,7 +4,8 @@
 
 A log-likelihood is f(η), with η affine in θ (`predictors`): a regression has one η,
 whatever the number of coefficients. With A the derivative of η by coordinates v, where
-θ = centre + factor · v, the gradient in v is Aᵀ f′ and the Hessian Aᵀ f″ A.
+θ = centre + factor · v, the gradient in v is Aᵀ f′ and the Hessian Aᵀ f″ A. Where there
+is one η and f is concave in it, the Hessian is −w wᵀ with w = √(−f″) Aᵀ.
 """
 
 from collections.abc import Callable
@@ -18,7 +19,8 @@ from jax.flatten_util import ravel_pytree
 from dpmcmc.influence.predictors import Predictors, find_predictors
 from dpmcmc.model.model import Model
 
-__all__ = ["Frame", "derivatives", "gradient", "prepared", "split_predictors"]
+__all__ = ["Frame", "derivatives", "gradient", "gradient_and_root", "prepared"]
+__all__ += ["split_predictors"]
 
 
 class Frame(NamedTuple):
@@ -53,6 +55,35 @@ def derivatives(
 def _derivatives(
     model: Model, record: Any, frame: Frame, unravel: Callable[[jax.Array], Any]
 ) -> tuple[jax.Array, jax.Array]:
+    slope, second, factors = _by_predictors(model, record, frame, unravel)
+    return slope @ factors, factors.T @ second @ factors
+
+
+def gradient_and_root(
+    model: Model, record: Any, frame: Frame, unravel: Callable[[jax.Array], Any]
+) -> tuple[jax.Array, jax.Array]:
+    """Gradient in v, and w of which the Hessian is −w wᵀ, for a prepared record.
+
+    Only where there is one predictor. Where the log-likelihood is convex in it, w is 0.
+    """
+    return _gradient_and_root(model, record, _in_precision(frame), unravel)
+
+
+@partial(jax.jit, static_argnames=("model", "unravel"), inline=True)
+def _gradient_and_root(
+    model: Model, record: Any, frame: Frame, unravel: Callable[[jax.Array], Any]
+) -> tuple[jax.Array, jax.Array]:
+    slope, second, factors = _by_predictors(model, record, frame, unravel)
+    if len(slope) != 1:
+        raise ValueError(f"a Hessian by {len(slope)} predictors has no such root")
+    # What is no number stays none, so that the record counts for nothing.
+    return slope @ factors, jnp.sqrt(jnp.maximum(-second[0], 0)) * factors[0]
+
+
+def _by_predictors(
+    model: Model, record: Any, frame: Frame, unravel: Callable[[jax.Array], Any]
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """f′, f″ and the derivative of the predictors by v."""
     found, at, factors = _linear_part(model, record, frame, unravel)
 
     def first(eta: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -62,7 +93,7 @@ def _derivatives(
         return here, here
 
     second, slope = jax.jacfwd(first, has_aux=True)(at)
-    return slope @ factors, factors.T @ second @ factors
+    return slope, second, factors
 
 
 def gradient(

@@ -11,6 +11,7 @@ from dpmcmc.private.acceptance import FullData
 from dpmcmc.private.chains import Chains
 from dpmcmc.private.decisions import BatchDecision, CorrectedNoise
 from dpmcmc.private.distributions import NormalMixture
+from dpmcmc.private.each_record import Parts
 from dpmcmc.private.histograms import Bins, foresee_counts, release_counts
 from dpmcmc.private.influence import PLAIN, Influence
 from dpmcmc.private.minibatch import Minibatch
@@ -32,6 +33,7 @@ __all__ = [
     "Measure",
     "Minibatch",
     "NormalMixture",
+    "Parts",
     "Records",
     "Released",
     "Tape",

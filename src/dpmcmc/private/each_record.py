@@ -9,7 +9,7 @@ user's function on a record.
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -19,8 +19,28 @@ from dpmcmc.model.model import Model
 from dpmcmc.model.tracing import is_double
 from dpmcmc.private.influence import Influence
 
-__all__ = ["Read", "extras_of_each", "looks_of_each", "ratio_of_each"]
-__all__ += ["vector_of", "vector_of_each"]
+__all__ = ["Parts", "Read", "extras_of_each", "looks_of_each", "parts_of"]
+__all__ += ["ratio_of_each", "vector_of", "vector_of_each"]
+
+T = TypeVar("T")
+
+
+class Parts(NamedTuple):
+    """A record's vector in three parts; those that are not free lie in a cone.
+
+    Attributes
+    ----------
+    free
+        Any numbers.
+    positive
+        Numbers that are not negative: those that are count as 0.
+    factor
+        A vector w of which the outer product w wᵀ is meant.
+    """
+
+    free: jax.Array
+    positive: jax.Array
+    factor: jax.Array
 
 
 class Read(NamedTuple):
@@ -30,10 +50,8 @@ class Read(NamedTuple):
     extras: Any
 
 
-def vector_of_each(
-    function: Callable[[Any, Any], jax.Array], records: Any, public: Any
-) -> jax.Array:
-    """One vector of each record, as the rows of a matrix.
+def vector_of_each(function: Callable[[Any, Any], T], records: Any, public: Any) -> T:
+    """One vector of each record, or several, as the rows of matrices.
 
     Guarantee
     ---------
@@ -56,10 +74,33 @@ def vector_of(
         with jax.enable_x64(is_double(dtype)):
             return jnp.asarray(function(model, record, public))
 
-    vector: jax.Array = in_order_of(model, one)(record, public)
-    if vector.ndim != 1:
-        raise ValueError(f"a record makes {vector.shape}, which must be a vector")
-    return vector
+    return _as_vector(in_order_of(model, one)(record, public))
+
+
+@partial(jax.jit, static_argnums=(0, 1, 2), inline=True)
+def parts_of(
+    function: Any, model: Model, dtype: str, record: Any, public: Any
+) -> Parts:
+    """The parts that a function of the model makes of one record.
+
+    A vector alone is free. What is not a vector is refused, by its shape.
+    """
+
+    def one(record: Any, public: Any) -> Parts:
+        with jax.enable_x64(is_double(dtype)):
+            found = function(model, record, public)
+            if isinstance(found, Parts):
+                return Parts(*map(jnp.asarray, found))
+            free, none = jnp.asarray(found), jnp.zeros(0)
+            return Parts(free, none, none)
+
+    return Parts(*map(_as_vector, in_order_of(model, one)(record, public)))
+
+
+def _as_vector(made: jax.Array) -> jax.Array:
+    if made.ndim != 1:
+        raise ValueError(f"a record makes {made.shape}, which must be a vector")
+    return made
 
 
 @partial(jax.jit, static_argnames=("model", "dtype"))

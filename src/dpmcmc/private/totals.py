@@ -8,7 +8,7 @@ total leaves with normal noise on it, and only so.
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -59,6 +59,7 @@ class Spread(NamedTuple):
     numbers: int
 
 
+T = TypeVar("T")
 Add = Callable[[Spread, Opened, Any], jax.Array]
 """Adds the records, which are spread over devices, with public arrays: the exact int64
 total, which never leaves as it is."""
@@ -151,16 +152,16 @@ def spread_over(devices: list[jax.Device]) -> Spread:
 
 
 def add_up(
-    vector: Callable[[Any, Any], jax.Array],
-    total: Callable[[jax.Array, jax.Array], jax.Array],
+    vector: Callable[[Any, Any], T],
+    total: Callable[[T, jax.Array], jax.Array],
     spread: Spread,
     opened: Opened,
     public: Any,
 ) -> jax.Array:
     """Add what ``total`` makes of vectors of records, over blocks and devices.
 
-    ``vector`` makes one of a record. Devices go through their own blocks side by side;
-    there is no named axis over them.
+    ``vector`` makes one of a record, or several. Devices go through their own blocks
+    side by side; there is no named axis over them.
 
     Guarantee
     ---------
@@ -174,7 +175,8 @@ def add_up(
 
     def alone(opened: Opened) -> jax.Array:
         arrays, present = jax.tree.map(lambda leaf: leaf[0], opened)
-        return total(vector(arrays, public)[None], present[None])
+        one = jax.tree.map(lambda leaf: leaf[None], vector(arrays, public))
+        return total(one, present[None])
 
     sample = jax.eval_shape(alone, opened)
     if sample.size > _MOST_NUMBERS:

@@ -112,19 +112,21 @@ class Oracle:
         rows, columns = np.triu_indices(gradients.shape[1])
         entries = hessians[:, rows, columns] * np.where(rows == columns, 1, np.sqrt(2))
         entries = _clipped(entries, public.hessian)
-        parts = public.parts
+        lengths = public.parts * question.longer
+        second = lengths[2] * entries.sum(axis=0)
         if isinstance(question, RoundAnswer):
             inner = _clipped(scaled, public.squares)
-            each = [_clipped(scaled, public.gradient), inner**2, entries]
-            return np.concatenate(
-                [part * one.sum(axis=0) for part, one in zip(parts, each, strict=True)]
-            )
-        assert isinstance(question, LastAnswer)
-        assert question.nodes is None
-        each = [0 * scaled, _clipped(scaled, public.wide), entries, 0 * scaled[:, :3]]
-        return np.concatenate(
-            [part * one.sum(axis=0) for part, one in zip(parts, each, strict=True)]
-        )
+            free = [lengths[0] * _clipped(scaled, public.gradient).sum(axis=0)]
+            positive = lengths[1] * (inner**2).sum(axis=0)
+        else:
+            assert isinstance(question, LastAnswer)
+            assert question.nodes is None
+            far = lengths[1] * _clipped(scaled, public.wide).sum(axis=0)
+            free, positive = [0 * far, far], np.zeros(3)
+        if not question.is_concave:
+            return np.concatenate([*free, second, positive])
+        outer = -second * np.where(rows == columns, 1, 41 / 29 / np.sqrt(2))
+        return np.concatenate([*free, positive, outer])
 
     def _in(self, frame: Frame) -> tuple[np.ndarray, np.ndarray]:
         gradients, hessians = self.derivatives(frame.centre)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dpmcmc import Model, sample_not_private
+from dpmcmc.sampling.fit.hessians import IN_CONE
 from dpmcmc.sampling.fit.look import _FLATTEST, _LONG, _SHORT, CLOSE, _drawn, _parts
 
 FOUND, EXPECTED = np.array([0.6, 1.0, 7.0]), np.array([1.0, 2.0, 3.0])
@@ -51,14 +52,17 @@ def test_where_no_length_is_seen_no_square_is() -> None:
 
 @pytest.mark.parametrize("fraction", [0.01, CLOSE])
 @pytest.mark.parametrize("size", [1, 2, 12, 50])
-def test_parts_make_the_error_of_a_step_least(size: int, fraction: float) -> None:
+@pytest.mark.parametrize("longer", [1.0, IN_CONE])
+def test_parts_make_the_error_of_a_step_least(
+    size: int, fraction: float, longer: float
+) -> None:
     """The error of a gradient is as √d, that of a Hessian as d times the step."""
-    gradient, squares, hessian = _parts(size, fraction)
+    gradient, squares, hessian = _parts(size, fraction, longer)
     assert gradient + squares + hessian == pytest.approx(1)
     step = _SHORT if fraction == CLOSE else _LONG
 
     def error(gradient: np.ndarray, hessian: np.ndarray) -> np.ndarray:
-        return size / gradient + (step * size) ** 2 / hessian
+        return size / gradient + (step * size / longer) ** 2 / hessian
 
     moved = np.linspace(-0.9, 0.9, 19) * min(gradient, hessian)
     assert np.argmin(error(gradient + moved, hessian - moved)) == 9

@@ -46,10 +46,11 @@ def foreseen(
     yield Ask(LengthBins(unravel, is_first=True), at, 0.0, 2)
     yield Ask(LengthBins(unravel), at, 0.0, 2)
     round_public = RoundPublic(at, 1.0, 1.0, 1.0, np.ones(3))
-    yield Ask(RoundAnswer(unravel), round_public, 0.0)
+    yield Ask(RoundAnswer(unravel, setting.is_concave), round_public, 0.0)
     yield Ask(LengthBins(unravel, has_hessians=False), at, 0.0, 1)
     last_public = LastPublic(at, 1.0, 1.0, 1.0, np.ones(4))
-    yield Ask(LastAnswer(unravel, *stated), last_public, 0.0)
+    last = LastAnswer(unravel, *stated, is_concave=setting.is_concave)
+    yield Ask(last, last_public, 0.0)
     if moves is None:
         return
     residual = Residual(

@@ -126,6 +126,7 @@ def ask_last(
     hessian_tail = Tail([arrival.hessians], records, seed=1)
     nodes, stops = nodes_of(responses), stops_of(responses)
     is_stated = nodes is not None or stops is not None
+    question = LastAnswer(unravel, nodes, stops, place.setting.is_concave)
     expected = _EXPECTED if is_stated else 0.0
     least = max(_LEAST_BOUND, _AS_WIDE * arrival.least_bound)
     observed = [arrival.lengths] if arrival.arrived else []
@@ -143,7 +144,11 @@ def ask_last(
         # substitution moves a sum by 2, a histogram by √2.
         noise = sd * np.sqrt(2 * _LENGTHS / kept)
         for_hessian, most = _hessian_part(
-            hessian_tail, noise, arrival.curvature.sd, size, records
+            hessian_tail,
+            noise / question.longer[2],
+            arrival.curvature.sd,
+            size,
+            records,
         )
         rest = 1 - for_hessian - expected
         one = noise / np.sqrt(rest) * place.noise_per_cut
@@ -160,7 +165,7 @@ def ask_last(
         Bounds(tight, wide, most, cut, is_tight),
         Fractions(for_hessian, expected),
         kept * left,
-        LastAnswer(unravel, nodes, stops),
+        question,
     )
     found = Extremes(
         tail.beyond(EXTREME) / records, tail.sd * np.sqrt(8) / records, np.nan
@@ -209,7 +214,8 @@ def _hessian_part(
     """The Hessian's fraction of the last sum, and its bound.
 
     The fraction makes the smallest error of a step of usual length: noise of the
-    gradient, and of the Hessian times the step.
+    gradient, and of the Hessian times the step. ``noise`` is that of a Hessian with the
+    whole of a sum, in units of its bound.
     """
     errors = {}
     for fraction in _FOR_HESSIAN:

@@ -16,8 +16,9 @@ import numpy as np
 from dpmcmc.sampling.fit.asking import Answer, Ask, Asking
 from dpmcmc.sampling.fit.curvature import Curvature
 from dpmcmc.sampling.fit.excess import Excess, Sizes, shrunken
+from dpmcmc.sampling.fit.hessians import hessian_of_entries
 from dpmcmc.sampling.fit.known import Known
-from dpmcmc.sampling.fit.questions import LastAnswer, LastPublic, hessian_of_entries
+from dpmcmc.sampling.fit.questions import LastAnswer, LastPublic
 from dpmcmc.sampling.fit.rounds import Arrival
 from dpmcmc.sampling.fit.step import newton_step
 
@@ -171,11 +172,11 @@ class _LastSums:
             parts,
         )
         answer: Answer = yield Ask(self.question, public, paid)
-        ends = np.cumsum([size, size, size * (size + 1) // 2])
-        rows = np.split(answer.values, ends)
+        rows = self.question.split(answer.values, size)
+        lengths = parts * self.question.longer
         return [
-            _Part(part * row / answer.noise**2, (part / answer.noise) ** 2)
-            for part, row in zip(parts, rows, strict=True)
+            _Part(length * row / answer.noise**2, (length / answer.noise) ** 2)
+            for length, row in zip(lengths, rows, strict=True)
         ]
 
     @property

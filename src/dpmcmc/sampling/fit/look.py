@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from dpmcmc.sampling.fit.asking import Ask, Asking
+from dpmcmc.sampling.fit.hessians import hessian_of_entries
 from dpmcmc.sampling.fit.place import Place
 from dpmcmc.sampling.fit.questions import (
     LengthBins,
     RoundAnswer,
     RoundPublic,
     Unravel,
-    hessian_of_entries,
 )
 from dpmcmc.sampling.fit.tails import Counts, Tail
 
@@ -75,7 +75,9 @@ def ask_round(
     )
     lengths, hessians = (Counts(row, answer.noise) for row in answer.values)
     tail, hessian_tail = Tail([lengths], records), Tail([hessians], records, seed=1)
-    parts = np.sqrt(_parts(size, fraction))
+    question = RoundAnswer(unravel, place.setting.is_concave)
+    parts = np.sqrt(_parts(size, fraction, question.longer[2]))
+    longest = parts * question.longer
     # The noise of the sum to come, in units of its bounds, from that of the histograms:
     # both have one budget.
     noise = answer.noise * np.sqrt(_HISTOGRAMS / (1 - _HISTOGRAMS))
@@ -84,33 +86,34 @@ def ask_round(
     lowest = least.gradient
     if lowest == LEAST_BOUND:
         lowest = min(lowest, _GENEROUS * usual)
-    bound = tail.choose(noise / parts[0] * place.noise_per_cut, lowest, _CAUTIOUS)
+    bound = tail.choose(noise / longest[0] * place.noise_per_cut, lowest, _CAUTIOUS)
     bound = min(bound, _MOST_BOUND)
-    most = hessian_tail.choose(noise / parts[2] * np.sqrt(2 * size), least.hessian)
+    most = hessian_tail.choose(noise / longest[2] * np.sqrt(2 * size), least.hessian)
     narrow = min(bound, max(_SQUARES_BOUND, least.gradient))
     typical, metric = place.typical, place.metric
     total, noise = yield Ask(
-        RoundAnswer(unravel),
+        question,
         RoundPublic(
             place.public, bound * typical, narrow * typical, most * size, parts
         ),
         (1 - _HISTOGRAMS) * fraction,
     )
-    units = metric * bound * typical / parts[0] / records
-    squares_units = (metric * narrow * typical) ** 2 / parts[1] / records
-    hessian_units = most * size / parts[2] / records
+    units = metric * bound * typical / longest[0] / records
+    squares_units = (metric * narrow * typical) ** 2 / longest[1] / records
+    hessian_units = most * size / longest[2] / records
+    gradients, inner, entries = question.split(total, size)
     squares = _drawn(
-        total[size : 2 * size] * squares_units,
+        inner * squares_units,
         noise * squares_units,
         min(usual, _SQUARES_BOUND) ** 2 * place.squares,
     )
     clipped = hessian_tail.cut(most) * size / records / np.sqrt(2 * size)
     return Look(
-        gradient=total[:size] * units + place.prior[0],
+        gradient=gradients * units + place.prior[0],
         noise=noise * units,
         cut=place.cut_variance(tail.cut(bound)),
         wide_cut=place.cut_variance(tail.cut(bound, 0.9)),
-        curvature=-hessian_of_entries(total[2 * size :], size) * hessian_units,
+        curvature=-hessian_of_entries(entries, size) * hessian_units,
         curvature_noise=float(np.hypot(noise * hessian_units, clipped)),
         squares=squares,
         lengths=lengths,
@@ -129,12 +132,14 @@ def _drawn(found: np.ndarray, noise: np.ndarray, expected: np.ndarray) -> np.nda
     return np.maximum(drawn, np.maximum(weight * noise, _FLATTEST * expected))
 
 
-def _parts(size: int, fraction: float) -> np.ndarray:
+def _parts(size: int, fraction: float, length: float = 1.0) -> np.ndarray:
     """Fractions of a sum's budget for gradients, squares and Hessians.
 
-    Noise of a gradient is as its bound, √d; that of a Hessian as d, times the step. Of
-    two squared errors a/f + b/(1 − f), the sum is least if f/(1 − f) = √(a/b).
+    Noise of a gradient is as its bound, √d; that of a Hessian as d, times the step, and
+    less by how much longer it may be. Of two squared errors a/f + b/(1 − f), the sum is
+    least if f/(1 − f) = √(a/b).
     """
-    ratio = (_SHORT if fraction >= 0.99 * CLOSE else _LONG) * np.sqrt(size)
+    step = _SHORT if fraction >= 0.99 * CLOSE else _LONG
+    ratio = step * np.sqrt(size) / length
     rest = (1 - _SQUARES) / (1 + ratio)
     return np.array([rest, _SQUARES, ratio * rest])

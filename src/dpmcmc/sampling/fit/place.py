@@ -29,13 +29,18 @@ taken for noise."""
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """What does not change from place to place: directions, prior, N, and scales."""
+    """What does not change from place to place: directions, prior, N, and scales.
+
+    ``is_concave`` says whether each record has one predictor, in which its
+    log-likelihood is concave.
+    """
 
     basis: Basis
     prior: LogPrior
     records: int
     tempering: float
     shape: Shape | None = None
+    is_concave: bool = False
 
     @property
     def size(self) -> int:

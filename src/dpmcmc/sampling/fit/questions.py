@@ -14,10 +14,22 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dpmcmc.influence.derivatives import Frame, derivatives, gradient, prepared
+from dpmcmc.influence.derivatives import (
+    Frame,
+    derivatives,
+    gradient,
+    prepared,
+)
 from dpmcmc.influence.residual import clip_factor
 from dpmcmc.model.model import Model
 from dpmcmc.model.responses import Nodes, Stops
+from dpmcmc.private import Parts
+from dpmcmc.sampling.fit.hessians import (
+    IN_CONE,
+    clipped,
+    entries_of_outer,
+    with_hessian,
+)
 from dpmcmc.sampling.fit.tails import BINS, EDGES
 
 __all__ = [
@@ -30,8 +42,6 @@ __all__ = [
     "RoundAnswer",
     "RoundPublic",
     "Unravel",
-    "hessian_entries",
-    "hessian_of_entries",
 ]
 
 _POWERS = 60
@@ -65,10 +75,11 @@ class Public(NamedTuple):
 
 
 class RoundPublic(NamedTuple):
-    """Public numbers of a round's sum: bounds, and how long each part may be.
+    """Public numbers of a round's sum: bounds, and what each part is paid.
 
     Bounds on gradients are lengths of g / metric; ``squares`` bounds those whose
-    squares are added; that on Hessians is in the Frobenius norm.
+    squares are added; that on Hessians is in the Frobenius norm. ``parts`` are roots of
+    fractions of the budget: how long each part may be, if it is in no cone.
     """
 
     at: Public
@@ -86,20 +97,6 @@ class LastPublic(NamedTuple):
     wide: Any
     hessian: Any
     parts: Any
-
-
-def hessian_entries(size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows, columns and multiples of entries, so that lengths are Frobenius norms."""
-    rows, columns = np.triu_indices(size)
-    return rows, columns, np.where(rows == columns, 1.0, np.sqrt(2.0))
-
-
-def hessian_of_entries(entries: np.ndarray, size: int) -> np.ndarray:
-    """The symmetric matrix with these entries."""
-    rows, columns, multiples = hessian_entries(size)
-    matrix = np.zeros((size, size))
-    matrix[rows, columns] = matrix[columns, rows] = entries / multiples
-    return matrix
 
 
 @dataclass(frozen=True)
@@ -162,26 +159,46 @@ class LengthBins:
 
 @dataclass(frozen=True)
 class RoundAnswer:
-    """Gradient, squares of its coordinates, and Hessian: a round's vector."""
+    """Gradient, squares of its coordinates, and Hessian: a round's vector.
+
+    Squares are in a cone, and so are Hessians that are ``is_concave``, as in `Setting`.
+    """
 
     unravel: Unravel
+    is_concave: bool = False
 
-    def __call__(self, model: Model, record: Any, public: RoundPublic) -> jax.Array:
+    @property
+    def longer(self) -> np.ndarray:
+        """How long each part may be beside free ones that are paid the same."""
+        return np.array([1.0, IN_CONE, IN_CONE if self.is_concave else 1.0])
+
+    def split(self, total: np.ndarray, size: int) -> list[np.ndarray]:
+        """Each part of a total, in this order; Hessians by their entries."""
+        if self.is_concave:
+            first, squares, outer = np.split(total, [size, 2 * size])
+            return [first, squares, entries_of_outer(outer, size)]
+        first, entries, squares = np.split(total, [size, len(total) - size])
+        return [first, squares, entries]
+
+    def __call__(self, model: Model, record: Any, public: RoundPublic) -> Parts:
         """The parts, each clipped to its bound, in units in which all are at most 1."""
         record = prepared(model, record)
-        first, second = derivatives(model, record, public.at.frame, self.unravel)
+        first, second = with_hessian(
+            model, record, public.at.frame, self.unravel, self.is_concave
+        )
         scaled = first / jnp.asarray(public.at.metric, first.dtype)
         bound, narrow, most, parts = (
             jnp.asarray(part, first.dtype)
             for part in (public.gradient, public.squares, public.hessian, public.parts)
         )
+        lengths = parts * jnp.asarray(self.longer, first.dtype)
         inner = scaled * clip_factor(scaled, narrow) / narrow
-        return jnp.concatenate(
-            [
-                parts[0] * scaled * clip_factor(scaled, bound) / bound,
-                parts[1] * inner * inner,
-                parts[2] * _clipped_entries(second, most),
-            ]
+        entries, root = clipped(second, most, lengths[2])
+        near = lengths[0] * scaled * clip_factor(scaled, bound) / bound
+        return Parts(
+            free=jnp.concatenate([near, entries]),
+            positive=lengths[1] * inner * inner,
+            factor=root,
         )
 
 
@@ -194,39 +211,56 @@ class LastAnswer:
     Of a duration it is that of the record, censored before its gradient could be long.
     What it leaves is the gradient clipped to a wide bound, less the tight one; with
     both sums the wide one is known, too. Where the responses have neither nodes nor
-    times at which to stop, all is in the second part.
+    times at which to stop, all is in the second part. What the model expects is in a
+    cone, and so are Hessians that are ``is_concave``, as in `Setting`.
     """
 
     unravel: Unravel
     nodes: Callable[[Any, Any], Nodes] | None
     stops: Stops | None = None
+    is_concave: bool = False
 
-    def __call__(self, model: Model, record: Any, public: LastPublic) -> jax.Array:
+    @property
+    def longer(self) -> np.ndarray:
+        """How long each part may be beside free ones that are paid the same."""
+        return np.array([1.0, 1.0, IN_CONE if self.is_concave else 1.0, IN_CONE])
+
+    def split(self, total: np.ndarray, size: int) -> list[np.ndarray]:
+        """Each part of a total, in this order; Hessians by their entries."""
+        if self.is_concave:
+            ends = np.cumsum([size, size, 3])
+            near, far, expected, outer = np.split(total, ends)
+            return [near, far, entries_of_outer(outer, size), expected]
+        return np.split(total, [size, 2 * size, len(total) - 3])
+
+    def __call__(self, model: Model, record: Any, public: LastPublic) -> Parts:
         """The parts, each clipped to its bound, in units in which all are at most 1."""
         record = prepared(model, record)
-        first, second = derivatives(model, record, public.at.frame, self.unravel)
+        first, second = with_hessian(
+            model, record, public.at.frame, self.unravel, self.is_concave
+        )
         metric = jnp.asarray(public.at.metric, first.dtype)
         scaled = first / metric
         tight, wide, most, parts = (
             jnp.asarray(part, first.dtype)
             for part in (public.tight, public.wide, public.hessian, public.parts)
         )
+        lengths = parts * jnp.asarray(self.longer, first.dtype)
         near, kept = jnp.zeros_like(scaled), jnp.zeros(3, first.dtype)
         if self.nodes is not None:
             centre, kept = self._centring(model, record, public.at, tight)
             near = (scaled - centre) * clip_factor(scaled - centre, tight)
         elif self.stops is not None:
             near, kept = self._stopping(model, record, scaled, public.at, tight)
-        near = jnp.where(parts[0] > 0, near, 0)
+        near = jnp.where(lengths[0] > 0, near, 0)
         rest = scaled * clip_factor(scaled, wide) - near
-        room = wide - jnp.where(parts[0] > 0, tight, 0)
-        return jnp.concatenate(
-            [
-                parts[0] * near / tight,
-                parts[1] * rest * clip_factor(rest, room) / room,
-                parts[2] * _clipped_entries(second, most),
-                parts[3] * kept,
-            ]
+        room = wide - jnp.where(lengths[0] > 0, tight, 0)
+        entries, root = clipped(second, most, lengths[2])
+        far = lengths[1] * rest * clip_factor(rest, room) / room
+        return Parts(
+            free=jnp.concatenate([lengths[0] * near / tight, far, entries]),
+            positive=lengths[3] * kept,
+            factor=root,
         )
 
     def _centring(
@@ -301,13 +335,6 @@ def _fractions(numbers: jax.Array) -> jax.Array:
     """Three numbers from 0 to 1, as a vector that is at most 1 long."""
     limited = jnp.clip(jnp.where(jnp.isfinite(numbers), numbers, 0), 0, 1)
     return limited / np.sqrt(3)
-
-
-def _clipped_entries(hessian: jax.Array, bound: jax.Array) -> jax.Array:
-    """Entries of a Hessian, clipped to a bound, in units of it."""
-    rows, columns, multiples = hessian_entries(len(hessian))
-    entries = hessian[rows, columns] * jnp.asarray(multiples, hessian.dtype)
-    return entries * clip_factor(entries, bound) / bound
 
 
 def _place(lengths: jax.Array) -> jax.Array:

@@ -18,6 +18,7 @@ from dpmcmc.progress import steps_bar
 from dpmcmc.sampling.ahead import Ahead
 from dpmcmc.sampling.fit.asking import Answer, Ask, Asking
 from dpmcmc.sampling.fit.basis import basis_of
+from dpmcmc.sampling.fit.concavity import is_concave
 from dpmcmc.sampling.fit.dispersion import shape_of
 from dpmcmc.sampling.fit.fitted import MOST_MISFIT, MOST_MISSED, Fitted, fitted_to
 from dpmcmc.sampling.fit.foreseen import foreseen
@@ -217,6 +218,7 @@ class Fit:
             problem.size,
             self.tempering,
             shape_of(problem, start, basis.factor, self.unravel),
+            is_concave(problem),
         )
         moves = _stacked(problem, np.zeros((_MOVES, len(start))))
         to_come = foreseen(problem, setting, self.unravel, moves if self.clip else None)
