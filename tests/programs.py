@@ -120,7 +120,7 @@ def _result(equation, worst, records, sums):
     is_part = name == "slice" or (
         name == "concatenate" and not _joins(equation, records)
     )
-    is_part = is_part and has_records
+    is_part = (is_part and has_records) or _picks(equation, records)
     assert is_part or name in ENTRYWISE, f"{name} may mix records: look at it"
     if worst == Source.SUM and name == "lt":
         return Source.BIT
@@ -151,6 +151,18 @@ def _joins(equation, records):
     """Whether arrays are put one after the other along the axis of records."""
     axis = equation.params["dimension"]
     return any(one.aval.shape[axis] == records for one in equation.invars)
+
+
+def _picks(equation, records):
+    """Whether entries of another axis are picked for all records, by constants."""
+    if equation.primitive.name != "gather":
+        return False
+    operand, indices = equation.invars
+    sizes = equation.params["slice_sizes"]
+    numbers = equation.params["dimension_numbers"]
+    (axis,) = (i for i, size in enumerate(operand.aval.shape) if size == records)
+    is_whole = sizes[axis] == records and axis not in numbers.start_index_map
+    return is_whole and records not in indices.aval.shape
 
 
 def _reduced_length(equation):

@@ -67,3 +67,16 @@ def test_a_total_that_divides_by_how_many_are_present_is_found(monkeypatch):
     monkeypatch.setattr(sums, "bounded_vectors", scaled)
     with pytest.raises(AssertionError, match="by their sum"):
         sources_of_total("sum")
+
+
+def test_a_total_that_picks_records_is_found(monkeypatch):
+    """Coordinates are picked by constants, for all records; records are not."""
+    inner = sums.bounded_vectors
+
+    def turned(parts, present, *_):
+        order = np.random.default_rng(0).permutation(len(present))
+        return inner(parts._replace(free=parts.free[order]), present)
+
+    monkeypatch.setattr(sums, "bounded_vectors", turned)
+    with pytest.raises(AssertionError, match="may mix records"):
+        sources_of_total("sum")

@@ -203,10 +203,7 @@ def _scale(parts: Parts, fixed_order: bool) -> jax.Array:
 
 def _outer(root: jax.Array) -> jax.Array:
     """Integers in the proportions of the upper triangle of w wᵀ, for each row w."""
-    size = root.shape[-1]
+    rows, columns = np.triu_indices(root.shape[-1])
+    times = np.where(rows == columns, _SQUARE, _PRODUCT)
     root = jnp.clip(root, -_MOST_ROOT, _MOST_ROOT)
-    rows, columns = np.triu_indices(size)
-    products = [root[:, i : i + 1] * root[:, i:] for i in range(size)]
-    return jnp.concatenate([root[:, :0], *products], axis=-1) * np.where(
-        rows == columns, _SQUARE, _PRODUCT
-    )
+    return root[:, rows] * root[:, columns] * times
