@@ -220,7 +220,7 @@ def test_in_a_flat_direction_the_prior_decides() -> None:
         assert abs(draws.mean()) < 6 * draws.std() / np.sqrt(effective)
         both = found.draws["a"] + found.draws["b"]
         assert abs(both.mean() - records["y"].mean()) < 4 * both.std()
-        assert both.std() < 2.5 / np.sqrt(20_000)
+        assert both.std() < 2 / np.sqrt(20_000)
 
 
 def test_rare_events_are_never_called_usable_and_wrong() -> None:

@@ -42,7 +42,7 @@ _AS_WIDE = 0.8
 """The least bound, and how it compares to that of the rounds."""
 
 _WORTH = 1.25
-_CHOSEN, _CAUTIOUS, _SLOWLY = 0.65, 0.85, 0.975
+_CHOSEN, _CAUTIOUS, _SLOWLY = 0.8, 0.85, 0.975
 """Bounds are chosen by the first quantile of what they may cut; intervals hold what the
 second says was cut, and the third where most of it may be in records too few to be
 seen."""
