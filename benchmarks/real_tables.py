@@ -19,7 +19,7 @@ import argparse
 import json
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from functools import partial
@@ -106,12 +106,14 @@ def without_privacy(given: Regression) -> Exact:
         return Exact(np.asarray(v) * units, np.sqrt(np.diag(covariance)) * units)
 
 
-def with_hindsight(given: Regression, exact: Exact, mu: float) -> float:
+def with_hindsight(
+    given: Regression, exact: Exact, mus: Sequence[float]
+) -> list[float]:
     """The error of one release of gradients at the mode, by the best bound there is.
 
-    It has three quarters of the budget μ², about what the last release of a fit has,
-    and knows the mode, the curvature and the lengths of all gradients. No one can; it
-    says what the bounds that a fit chooses lose.
+    It has normal noise and, for each μ, three quarters of the budget μ²; and it knows
+    the mode, the curvature and the lengths of all gradients. No one can; it says what
+    the bounds that a fit chooses lose.
     """
     with jax.enable_x64(True):
         one = {n: jnp.asarray(c, jnp.float64) for n, c in given.records.items()}
@@ -140,9 +142,9 @@ def with_hindsight(given: Regression, exact: Exact, mu: float) -> float:
     for bound in np.exp(np.linspace(*np.log([np.mean(lengths), lengths.max()]), 60)):
         kept = np.minimum(1, bound / np.maximum(lengths, 1e-300))
         shift = spread @ np.sum(gradients * kept[:, None], axis=0) / root
-        noise = 2 * bound / (mu * np.sqrt(0.75)) / root
+        noise = 2 * bound / (np.array(mus) * np.sqrt(0.75)) / root
         errors.append(np.mean(shift**2) + noise**2 * np.mean(spread**2 @ metric**2))
-    return float(np.sqrt(min(errors)))
+    return [float(one) for one in np.sqrt(np.min(errors, axis=0))]
 
 
 @contextmanager
@@ -237,10 +239,10 @@ def regressions(
 
 
 class Task(NamedTuple):
-    """Some runs of one regression with one budget."""
+    """Some runs of one regression with each budget."""
 
     name: str
-    epsilon: float
+    epsilons: Sequence[float]
     seeds: range
     steps: int | None
     folder: Path | None
@@ -248,38 +250,44 @@ class Task(NamedTuple):
 
 def runs_of(task: Task) -> list[dict[str, Any]]:
     """Make them in one process, so that programs compile once."""
-    name, epsilon, seeds, steps, folder = task
+    name, epsilons, seeds, steps, folder = task
     runs: list[dict[str, Any]] = []
-    model, hindsight, before = None, 0.0, None
+    model, hindsight, before = None, [0.0], None
     for given, exact in regressions(name, seeds, folder):
         model = model or model_of(given)
         records = len(given.records["y"])
-        mu = largest(partial(USUAL_SPLIT.events, records=records), epsilon, DELTA)
+        split = partial(USUAL_SPLIT.events, records=records)
         if exact is not before:
-            hindsight, before = with_hindsight(given, exact, mu), exact
+            mus = [largest(split, epsilon, DELTA) for epsilon in epsilons]
+            hindsight, before = with_hindsight(given, exact, mus), exact
         about = {"row": name, "kind": given.kind, "records": records}
-        about |= {"size": len(exact.mean), "epsilon": epsilon, "hindsight": hindsight}
-        runs.append({**about, **one_run(model, given, exact, epsilon, steps)})
+        about |= {"size": len(exact.mean)}
+        for epsilon, best in zip(epsilons, hindsight, strict=True):
+            found = one_run(model, given, exact, epsilon, steps)
+            runs.append({**about, "epsilon": epsilon, "hindsight": best, **found})
     return runs
 
 
 def runs_with_best_bound(task: Task) -> list[dict[str, Any]]:
     """The same calls, with the bound that was found best by trying each."""
-    name, epsilon, seeds, steps, folder = task
+    name, epsilons, seeds, steps, folder = task
     cases = list(regressions(name, range(max(_TRIALS, len(seeds))), folder))
     model = model_of(cases[0][0])
 
-    def runs(bound: float, count: int) -> list[dict[str, Any]]:
+    def runs(epsilon: float, bound: float, count: int) -> list[dict[str, Any]]:
         with bound_fixed(bound):
             return [one_run(model, *case, epsilon, steps) for case in cases[:count]]
 
-    def error(bound: float) -> float:
-        errors = [run.get("error", np.inf) for run in runs(bound, _TRIALS)]
+    def error(epsilon: float, bound: float) -> float:
+        errors = [run.get("error", np.inf) for run in runs(epsilon, bound, _TRIALS)]
         return float(np.mean(np.square(errors)))
 
-    best = min(_BOUNDS, key=error)
-    about = {"row": name, "epsilon": epsilon, "bound": best}
-    return [{**about, **run} for run in runs(best, len(seeds))]
+    found: list[dict[str, Any]] = []
+    for epsilon in epsilons:
+        best = min(_BOUNDS, key=partial(error, epsilon))
+        about = {"row": name, "epsilon": epsilon, "bound": best}
+        found += [{**about, **run} for run in runs(epsilon, best, len(seeds))]
+    return found
 
 
 def main() -> None:
@@ -309,10 +317,9 @@ def main() -> None:
     # First runs of every cell first, so that what is made in time is balanced.
     half = 0 if given.fixed else given.repeats // 2
     tasks = [
-        Task(name, epsilon, seeds, given.steps, given.folder)
+        Task(name, epsilons, seeds, given.steps, given.folder)
         for seeds in (range(half, given.repeats), range(half))
         for name in names
-        for epsilon in epsilons
         if seeds
     ]
     runs: list[dict[str, Any]] = []

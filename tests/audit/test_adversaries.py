@@ -132,4 +132,5 @@ def test_a_run_that_is_not_usable_is_an_outcome_like_any_other(
     monkeypatch.setattr("dpmcmc.audit.default_run.run", stops)
     (attack,) = default_run_attacks()
     scores = attack.play(2)
-    assert scores.first.tolist() == scores.second.tolist() == [0.0, 0.0]
+    nothing = [[0.0, 0.0], [0.0, 0.0]]  # for either kind of noise, in two runs
+    assert scores.first.tolist() == scores.second.tolist() == nothing

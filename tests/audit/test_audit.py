@@ -54,6 +54,7 @@ def test_every_kind_of_release_is_attacked(found: Audit) -> None:
         "GaussianBarkerBit",
         "MinibatchBit",
         "GaussianRelease",
+        "LaplaceRelease",
     }
 
 

@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from dpmcmc.accounting import GaussianRelease, certify_epsilon
+from dpmcmc.accounting import GaussianRelease, LaplaceRelease, certify_epsilon
 from dpmcmc.audit.bounds import (
     Scores,
     Seen,
     counting_bound,
     gaussian_bound,
     gaussian_epsilon,
+    laplace_bound,
+    laplace_epsilon,
     seen_above,
 )
 
@@ -50,6 +52,16 @@ def test_the_epsilon_of_normal_noise_is_that_of_the_accountants(
 ) -> None:
     certified = certify_epsilon(GaussianRelease(mu), delta).epsilon
     assert gaussian_epsilon(mu, delta) == pytest.approx(certified, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize(("mu", "shift"), [(0.3, 1.0), (2.0, 9.0), (3.0, 0.1)])
+@pytest.mark.parametrize("delta", [1e-8, 1e-5, 0.1])
+def test_the_epsilon_of_both_kinds_of_noise_is_that_of_the_accountants(
+    mu: float, shift: float, delta: float
+) -> None:
+    events = {GaussianRelease(mu): 1, LaplaceRelease(1, shift): 1}
+    certified = certify_epsilon(events, delta).epsilon
+    assert laplace_epsilon(mu, shift, delta) == pytest.approx(certified, rel=1e-3)
 
 
 def test_an_attack_that_sees_nothing_bounds_nothing() -> None:
@@ -115,3 +127,35 @@ def test_shifts_are_wrong_no_more_often_than_they_say(mu: float, runs: int) -> N
     drawn[:, 0] += 7 * mu
     found = [gaussian_bound(Scores(*rows), delta, 0.2) for rows in drawn]
     assert 320 <= np.count_nonzero(np.array(found) > truth) <= ABOVE
+
+
+@pytest.mark.parametrize("mu", [0.5, 3.0])
+@pytest.mark.parametrize("runs", [10, 60])
+def test_bounds_of_both_kinds_are_wrong_no_more_often_than_they_say(
+    mu: float, runs: int
+) -> None:
+    delta, shift, generator = 1e-3, 4.0, np.random.default_rng(7)
+    truth = laplace_epsilon(mu, shift, delta)
+    drawn = np.empty((AUDITS // 4, 2, runs, 2))
+    drawn[..., 0] = generator.standard_normal(drawn.shape[:3]) * 7
+    drawn[..., 1] = generator.laplace(size=drawn.shape[:3]) * 2 / shift
+    drawn[:, 0] += [7 * mu, 1]
+    drawn[:, 1, :, 1] -= 1
+    found = [laplace_bound(Scores(*rows), delta, 0.2) for rows in drawn]
+    # more than 142 of 500 with probability 10⁻⁵, if they were wrong in a fifth
+    assert np.count_nonzero(np.array(found) > truth) <= 142
+
+
+def test_numbers_with_less_laplace_noise_bound_more() -> None:
+    """Half the noise is seen as a shift that is almost twice as large."""
+    generator = np.random.default_rng(8)
+    columns = generator.normal(size=(400, 2)), generator.normal(size=(400, 2))
+    for column, at in zip(columns, (1, -1), strict=True):
+        column[:, 1] = at + generator.laplace(size=400) / 4
+    found = laplace_bound(Scores(*columns), 1e-5, 1e-5)
+    assert 8 * 0.8 < found < 8
+
+
+def test_columns_that_are_no_numbers_break_what_they_meet() -> None:
+    scores = Scores(np.full((2, 2), np.nan), np.zeros((2, 2)))
+    assert not laplace_bound(scores, 1e-5, 0.05) <= 1e9

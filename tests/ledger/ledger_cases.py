@@ -10,6 +10,7 @@ from dpmcmc.accounting import (
     GaussianBarkerBit,
     GaussianBatchSum,
     GaussianRelease,
+    LaplaceRelease,
     MinibatchBit,
 )
 from dpmcmc.ledger import Ledger, Reservation, tally_of
@@ -30,7 +31,7 @@ COUNTED: tuple[Event, ...] = (
 )
 """One event of every kind that is priced by itself."""
 
-SINGLES: tuple[Event, ...] = (*COUNTED, GaussianRelease(0.07))
+SINGLES: tuple[Event, ...] = (*COUNTED, GaussianRelease(0.07), LaplaceRelease(3, 0.2))
 """One event of every kind that a run may release."""
 
 

@@ -78,7 +78,7 @@ def test_numbers_do_not_follow_from_their_neighbours():
 
 
 def frequency(coin, *arguments, tries=25_000, seed=3):
-    words = exact_normal._words(Tape.seeded(seed))
+    words = exact_normal.noise_words(Tape.seeded(seed))
     return np.mean([coin(words, *arguments) for _ in range(tries)])
 
 

@@ -126,13 +126,13 @@ def test_a_default_run_foresees_all_that_it_asks(
         with jax.enable_x64(True):
             leaves, structure = jax.tree.flatten(ask.public)
             kinds = tuple(jax.typeof(leaf) for leaf in leaves)
-        return ask.question, ask.histograms, structure, kinds
+        return ask.question, ask.histograms, ask.is_final, structure, kinds
 
     monkeypatch.setattr(stage, "_released", released)
     records = np.random.default_rng(1).normal(0.3, 1.0, size=3000)
     dpmcmc.sample_not_private(model, records, seed=1, epsilon=20.0, progress=False)
     first = asked[0]
     foreseen = [shape(one) for one in (first, *first.to_come)]
-    assert len(set(foreseen)) == 8
+    assert len(set(foreseen)) == 9
     assert {shape(one) for one in asked} == set(foreseen)
     assert sum(one.fraction for one in first.to_come) == 0

@@ -10,7 +10,7 @@ import pytest
 
 import dpmcmc
 from dpmcmc import Model
-from dpmcmc.accounting import GaussianRelease
+from dpmcmc.accounting import Event, GaussianRelease, LaplaceRelease
 from dpmcmc.private import totals
 from dpmcmc.sampling import check
 from dpmcmc.sampling.check import Check
@@ -55,7 +55,10 @@ def log(monkeypatch: pytest.MonkeyPatch) -> Log:
             seen.append(("read", None))
             values: np.ndarray = original(*given, noise=noise, **more)
             moved = math.sqrt(2 * len(values)) if values.ndim == 2 else 2.0
-            seen.append(("released", moved / noise))
+            event: Event = GaussianRelease(moved / noise)
+            if more.get("laplace"):
+                event = LaplaceRelease(values.size, moved / noise)
+            seen.append(("released", event))
             return values
 
         return release
@@ -79,8 +82,9 @@ class Logged(MemoryCheckpoint):
     def charge(self, stage: str, part: str, events: Events) -> None:
         super().charge(stage, part, events)
         for event, count in events.items():
-            if isinstance(event, GaussianRelease):
-                self.log.append(("charged", math.sqrt(count) * event.mu))
+            if isinstance(event, GaussianRelease | LaplaceRelease):
+                assert count == 1
+                self.log.append(("charged", event))
 
 
 def test_every_release_is_charged_just_before_and_for_no_less(
@@ -93,12 +97,27 @@ def test_every_release_is_charged_just_before_and_for_no_less(
     assert {tuple(kind for kind, _ in three) for three in triples} == {
         ("charged", "read", "released")
     }
+    normal, finals = [], []
     for (_, charged), _, (_, released) in triples:
-        assert released <= charged
-        assert released == pytest.approx(charged, rel=1e-12)
-    total = math.fsum(charged**2 for (_, charged), _, _ in triples)
+        assert type(released) is type(charged)
+        if isinstance(charged, LaplaceRelease):
+            finals.append(charged)
+            assert released.dimension == charged.dimension
+            paid, noisy = charged.shift, released.shift
+        else:
+            normal.append(charged)
+            paid, noisy = charged.mu, released.mu
+        assert noisy <= paid
+        assert noisy == pytest.approx(paid, rel=1e-12)
+    total = math.fsum(charged.mu**2 for charged in normal)
     releases = [event for event in plan.events if isinstance(event, GaussianRelease)]
     assert total <= math.fsum(event.mu**2 for event in releases)
+    assert {event: finals.count(event) for event in finals} == {
+        event: count
+        for event, count in plan.events.items()
+        if isinstance(event, LaplaceRelease)
+    }
+    assert len(finals) == 1
 
 
 @pytest.mark.parametrize("is_kept", [True, False], ids=["kept", "lost"])

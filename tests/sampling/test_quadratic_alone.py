@@ -16,6 +16,7 @@ import dpmcmc
 from dpmcmc import Model, Posterior
 from dpmcmc.influence.alone import QuadraticAlone
 from dpmcmc.sampling.checkpoint import MemoryCheckpoint
+from dpmcmc.sampling.fit.basis import Basis
 from dpmcmc.sampling.fit.fitted import MOST_MISFIT, Fitted
 from dpmcmc.sampling.fit.stage import Fit
 from dpmcmc.sampling.stages import Part
@@ -42,6 +43,11 @@ def records() -> dict[str, np.ndarray]:
     odds = np.exp(x @ [-0.5, 1.0, -0.5, 0.2])
     y = (generator.random(SIZE) < odds / (1 + odds)).astype("float32")
     return {"x": x, "y": y}
+
+
+WHOLE = Basis(np.eye(4), np.eye(4), np.zeros((4, 0)))
+STAGE = Fit(1.0, 1.0, WHOLE, 1.0, 1.0, jnp.asarray)
+"""Any fit: what it found is read, and nothing asked."""
 
 
 class Watched(MemoryCheckpoint):
@@ -132,7 +138,8 @@ def test_draws_are_of_the_prior_and_the_noisy_likelihood(found: Any) -> None:
     Exact moments are by importance sampling, from a wider normal at the mean.
     """
     posterior, checkpoint = found
-    fit = Fit(1.0, 1.0, 1.0, jnp.asarray).found(checkpoint.kept("fit"))
+    fit = STAGE.found(checkpoint.kept("fit"))
+    assert fit is not None
     draws = posterior.draws["b"].reshape(-1, 4)
     other = stats.multivariate_normal(draws.mean(axis=0), 2 * np.cov(draws.T), seed=0)
     points = other.rvs(100_000)
@@ -192,9 +199,8 @@ def test_it_is_alone_if_little_is_missed(changes: Any, is_alone: bool) -> None:
     """Wherever it was found, and flat or not: draws hold the noise of its curvature."""
     fit = fitted(**{"misfit": 5.0, "missed": 0.5, "uncertain": 1.0, **changes})
     assert fit.is_alone == is_alone
-    stage = Fit(1.0, 1.0, 1.0, jnp.asarray)
     so_far = {"fit": [Part("found", fit.arrays())]}
-    objection = stage.objection(None, so_far)  # type: ignore[arg-type]
+    objection = STAGE.objection(None, so_far)  # type: ignore[arg-type]
     assert (objection is None) == (is_alone or fit.misfit < MOST_MISFIT)
 
 
@@ -207,9 +213,8 @@ def test_what_no_quadratic_holds_is_refused_unless_noise_hides_it(
 ) -> None:
     """Even if no decision would be clipped: a ridge whose records are many."""
     fit = fitted(misfit=0.0, missed=missed, uncertain=uncertain)
-    stage = Fit(1.0, 1.0, 1.0, jnp.asarray)
     so_far = {"fit": [Part("found", fit.arrays())]}
-    objection = stage.objection(None, so_far)  # type: ignore[arg-type]
+    objection = STAGE.objection(None, so_far)  # type: ignore[arg-type]
     assert (objection is not None) == is_refused
     assert objection is None or "far from quadratic" in objection
 

@@ -23,6 +23,7 @@ from dpmcmc.accounting.inversions import (
     least_noise,
     most_steps,
 )
+from dpmcmc.accounting.laplace_release import LaplaceRelease
 from dpmcmc.accounting.minibatch_bit import MinibatchBit
 from dpmcmc.accounting.registry import Event, UnsupportedEventError
 
@@ -33,6 +34,7 @@ __all__ = [
     "GaussianBarkerBit",
     "GaussianBatchSum",
     "GaussianRelease",
+    "LaplaceRelease",
     "MinibatchBit",
     "ProfilePoint",
     "UnsupportedEventError",

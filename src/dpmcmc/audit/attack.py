@@ -17,7 +17,13 @@ from typing import Any
 import numpy as np
 
 from dpmcmc.accounting import Event, certify_epsilon
-from dpmcmc.audit.bounds import Scores, counting_bound, gaussian_bound, seen_above
+from dpmcmc.audit.bounds import (
+    Scores,
+    counting_bound,
+    gaussian_bound,
+    laplace_bound,
+    seen_above,
+)
 
 __all__ = [
     "CONFIDENCE",
@@ -73,6 +79,8 @@ class Attack:
         says that no attack does.
     is_gaussian
         Whether scores are normal, so that their shift says ε at every δ.
+    with_laplace
+        Whether there is a second column, with Laplace noise: see `laplace_bound`.
     """
 
     name: str
@@ -83,6 +91,7 @@ class Attack:
     threshold: float = 0.0
     goal: float | None = None
     is_gaussian: bool = False
+    with_laplace: bool = False
 
 
 @dataclass(frozen=True)
@@ -175,6 +184,8 @@ def attempt(trial: Trial, runs: int, of: int) -> Finding:
     scores = _played(trial, runs)
 
     def bound(error: float) -> float:
+        if trial.with_laplace:
+            return laplace_bound(scores, trial.delta, error)
         if trial.is_gaussian:
             return gaussian_bound(scores, trial.delta, error)
         return counting_bound(seen_above(scores, trial.threshold), trial.delta, error)

@@ -8,6 +8,7 @@ P(S) ≤ e^ε Q(S) + δ holds for every event S.
 """
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -19,18 +20,30 @@ __all__ = [
     "counting_bound",
     "gaussian_bound",
     "gaussian_epsilon",
+    "laplace_bound",
+    "laplace_epsilon",
     "seen_above",
 ]
 
 _WIDEST = 200.0
 """No bound on ε is sought beyond this."""
 
+_LEAST = 1e-3
+"""Normal noise is no larger to us, in units of the shift, for a quadrature's sake."""
+
 _FARTHEST, _TINY = 20.0, np.finfo(float).tiny
 """A shift of more sd than that is no larger to us; scores without noise have one."""
 
 
+_NODES = 400
+"""Of a quadrature over Laplace noise."""
+
+
 class Scores(NamedTuple):
-    """Scores of runs on the first table, and of runs on its neighbour."""
+    """Scores of runs on the first table, and of runs on its neighbour.
+
+    Of runs with normal and Laplace noise there are two columns: see `laplace_bound`.
+    """
 
     first: np.ndarray
     second: np.ndarray
@@ -77,6 +90,28 @@ def gaussian_bound(scores: Scores, delta: float, error: float) -> float:
     their own test must say that they are. The sd is that of the scores, not what the
     mechanism says.
     """
+    least = _least_shift(scores, error)
+    return gaussian_epsilon(least, delta) if least > 0 else least
+
+
+def laplace_bound(scores: Scores, delta: float, error: float) -> float:
+    """Return such an ε for normal noise, and Laplace noise on one number beside it.
+
+    The first column is the score of what has normal noise. The second is the number, so
+    that without noise it would be 1 on the first table and −1 on the second. What is
+    away from that is Laplace noise, and sizes of it add up to a Gamma variable, which
+    bounds the scale. Each of the two bounds may be wrong with half of the error.
+    """
+    normal = Scores(scores.first[:, 0], scores.second[:, 0])
+    sizes = np.abs([*(scores.first[:, 1] - 1), *(scores.second[:, 1] + 1)])
+    quantile = float(special.gammaincinv(len(sizes), error / 2))
+    shift = 2 * quantile / max(math.fsum(sizes), _TINY)
+    mu = _least_shift(normal, error / 2)
+    return math.nan if math.isnan(mu + shift) else laplace_epsilon(mu, shift, delta)
+
+
+def _least_shift(scores: Scores, error: float) -> float:
+    """The least shift of normal scores in sd of their noise; NaN if they are."""
     of_first, of_second = map(len, scores)
     freedom, unit = of_first + of_second - 2, math.sqrt(1 / of_first + 1 / of_second)
     shift = float(np.mean(scores.first) - np.mean(scores.second))
@@ -84,8 +119,7 @@ def gaussian_bound(scores: Scores, delta: float, error: float) -> float:
     seen = shift / max(math.sqrt(squares / freedom), abs(shift) / _FARTHEST, _TINY)
     if math.isnan(seen):
         return math.nan
-    least = float(special.nctdtrinc(freedom, 1 - error, seen / unit))
-    return gaussian_epsilon(least * unit, delta) if least > 0 else 0.0
+    return max(0.0, unit * float(special.nctdtrinc(freedom, 1 - error, seen / unit)))
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
@@ -100,6 +134,33 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
             special.ndtr(near) - math.exp(epsilon + special.log_ndtr(far)) - delta
         )
 
+    return _root(excess)
+
+
+def laplace_epsilon(mu: float, shift: float, delta: float) -> float:
+    """Return the exact ε of normal noise, and Laplace noise on one number beside it.
+
+    One substitution shifts the number by ``shift`` in units of its noise's scale. Its
+    loss is the shift or minus it, but where it lies between the two means.
+    """
+    mu = max(mu, _LEAST)
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    between = shift * (nodes + 1) / 2
+    losses = np.array([shift, -shift, *(shift - 2 * between)])
+    inside = np.exp(-between) * weights * shift / 4
+    masses = np.array([0.5, math.exp(-shift) / 2, *inside])
+
+    def excess(epsilon: float) -> float:
+        rest = epsilon - losses
+        near, far = mu / 2 - rest / mu, -mu / 2 - rest / mu
+        deltas = special.ndtr(near) - np.exp(rest + special.log_ndtr(far))
+        return float(np.sum(masses * deltas)) - delta
+
+    return _root(excess)
+
+
+def _root(excess: Callable[[float], float]) -> float:
+    """Where what δ exceeds becomes zero; it falls with ε."""
     if excess(0.0) <= 0:
         return 0.0
     if excess(_WIDEST) > 0:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""Attacks on releases with normal noise: sums, histograms, and their randomness."""
+"""Attacks on sums and histograms with noise, normal or Laplace, and on the noise."""
 
 import math
 from collections.abc import Callable
@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import stats
 
-from dpmcmc.accounting import GaussianRelease
+from dpmcmc.accounting import GaussianRelease, LaplaceRelease
 from dpmcmc.audit.attack import Attack, Check, Size
 from dpmcmc.audit.bounds import Scores
 from dpmcmc.audit.decisions import FAR, MODEL
@@ -42,6 +42,10 @@ __all__ = [
 
 _MU = 3.0
 _COORDINATES = 3
+_SHIFT, _LARGE_DELTA, _BEST = 3.0, 0.05, 2.2
+"""Of the sum with Laplace noise: the move in units of its scale; δ; and the loss from
+which on a score speaks for the first table, by which runs bound ε best."""
+
 AT_ONCE = 100
 """Histograms of one call, each of which is a run: their noise is independent."""
 
@@ -113,7 +117,12 @@ def tables() -> tuple[Records, Records]:
 
 
 def sum_of(
-    records: Records, measure: Measure, noise: float, model: Model = MODEL
+    records: Records,
+    measure: Measure,
+    noise: float,
+    model: Model = MODEL,
+    *,
+    laplace: bool = False,
 ) -> np.ndarray:
     """A noisy sum, by the boundary's own function and a fresh tape."""
     return release_sum(
@@ -123,6 +132,7 @@ def sum_of(
         (),
         Tape.fresh(),
         noise=noise,
+        laplace=laplace,
         dtype="float32",
         devices=jax.devices()[:1],
     )
@@ -143,7 +153,11 @@ def counts_of(records: Records, bins: Bins, noise: float) -> np.ndarray:
 
 
 def release_attacks() -> list[Attack]:
-    """Sums, histograms alone and together, and two questions that undo each other."""
+    """Sums, histograms alone and together, and two questions that undo each other.
+
+    Scores of the sum with Laplace noise are far from normal. So runs are counted, for
+    which δ is large.
+    """
     with_cone, alone = (
         partial(_summed_in_cone, InCone(free)) for free in (True, False)
     )
@@ -161,13 +175,25 @@ def release_attacks() -> list[Attack]:
             1e-5,
             quick=2_000,
         ),
+        Attack(
+            name="sum with Laplace noise",
+            events={LaplaceRelease(_COORDINATES, _SHIFT): 1},
+            delta=_LARGE_DELTA,
+            play=_laplace_scores,
+            runs={Size.QUICK: 10_000, Size.WHOLE: 100_000},
+            threshold=_BEST,
+            goal=0.7,
+        ),
     ]
 
 
 def release_checks() -> list[Check]:
-    """The noise of releases: normal, independent, and new each time."""
+    """The noise of releases: its distribution, independent, and new each time."""
     runs = {Size.QUICK: 20, Size.WHOLE: 400}
+    many = {Size.QUICK: 4_000, Size.WHOLE: 80_000}
     return [
+        Check("Laplace noise: lengths", _has_lengths_of_laplace, many),
+        Check("Laplace noise: directions", _has_any_direction, many),
         Check("noise of releases: normal", _is_normal, runs),
         Check("noise of releases: independent", _is_independent, runs),
     ]
@@ -225,6 +251,42 @@ def _counted_by_four(records: Records, runs: int) -> np.ndarray:
     found = [counts_of(records, bins, noise).sum(axis=0) for _ in range(runs)]
     first, second = np.array(found).T
     return np.asarray(first - second)
+
+
+def _laplace_scores(runs: int) -> Scores:
+    """The loss of each sum: by how much it is nearer to what the first table adds."""
+    measure, scale = Pulls(_COORDINATES), 2 / _SHIFT
+    far = np.full(_COORDINATES, math.sqrt(1 / _COORDINATES))
+
+    def score(records: Records) -> float:
+        found = sum_of(records, measure, scale, laplace=True)
+        lengths = np.linalg.norm([found + far, found - far], axis=1)
+        return float(lengths[0] - lengths[1]) / scale
+
+    made = [[score(records) for _ in range(runs)] for records in tables()]
+    return Scores(*map(np.array, made))
+
+
+def _laplace_noise(runs: int) -> np.ndarray:
+    """Laplace noise alone, in units of its scale, a row for each release."""
+    records, measure = Records(np.zeros(3)), Pulls(_COORDINATES)
+    found = [sum_of(records, measure, 0.7, laplace=True) for _ in range(runs)]
+    return np.array(found) / 0.7
+
+
+def _has_lengths_of_laplace(runs: int) -> float:
+    """Compare lengths with the Gamma distribution, by Kolmogorov's distance."""
+    lengths = np.linalg.norm(_laplace_noise(runs), axis=1)
+    return float(stats.kstest(lengths, stats.gamma(_COORDINATES).cdf).pvalue)
+
+
+def _has_any_direction(runs: int) -> float:
+    """In three dimensions, each number over the length is uniform from −1 to 1."""
+    found = _laplace_noise(runs)
+    cosines = (found / np.linalg.norm(found, axis=1, keepdims=True)).T
+    uniform = stats.uniform(-1, 2).cdf
+    tests = [stats.kstest(one, uniform).pvalue for one in cosines]
+    return min(1.0, len(tests) * min(tests))
 
 
 def _noise(runs: int) -> np.ndarray:

@@ -17,7 +17,7 @@ import numpy as np
 
 from dpmcmc.private.tape import Stream, Tape
 
-__all__ = ["rounded_normals"]
+__all__ = ["noise_words", "rounded_normal", "rounded_normals"]
 
 _DIGIT_BITS = 64
 _HALF = 1 << (_DIGIT_BITS - 1)
@@ -38,18 +38,21 @@ def rounded_normals(tape: Tape, count: int, sd: int) -> np.ndarray:
     Φ((k + ½)/sd) − Φ((k − ½)/sd) exactly. They depend on the tape alone, and use
     words that nothing else uses; each call uses the same.
     """
-    words = _words(tape)
-    return np.array([_rounded_normal(words, sd) for _ in range(count)], np.int64)
+    words = noise_words(tape)
+    return np.array([rounded_normal(words, sd) for _ in range(count)], np.int64)
 
 
-def _words(tape: Tape) -> Iterator[int]:
+def noise_words(tape: Tape) -> Iterator[int]:
     """Every word of the noise's own stretch of the tape, in order."""
     for start in itertools.count(0, _WORDS_AT_ONCE):
         yield from tape.words(Stream.NOISE, 0, start, _WORDS_AT_ONCE).tolist()
 
 
-def _rounded_normal(words: Iterator[int], sd: int) -> int:
-    """One normal number times the sd, rounded to the nearest whole number."""
+def rounded_normal(words: Iterator[int], sd: int) -> int:
+    """One normal number times the sd, rounded to the nearest whole number.
+
+    The sd may be any positive whole number.
+    """
     while True:
         whole = _whole_part(words)
         part: Digits = []

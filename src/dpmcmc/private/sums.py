@@ -66,6 +66,7 @@ def release_sum(
     tape: Tape,
     *,
     noise: float,
+    laplace: bool = False,
     dtype: str,
     devices: list[jax.Device],
 ) -> np.ndarray:
@@ -83,15 +84,18 @@ def release_sum(
         Arrays that the measure reads beside the record, computed from earlier releases
         and public numbers alone.
     noise
-        The sd of the noise on each coordinate, in units of the longest vector, as the
-        result is.
+        The sd of the noise on each coordinate, or with ``laplace`` the scale of Laplace
+        noise, in units of the longest vector, as the result is.
+    laplace
+        Whether noise is Laplace instead of normal.
     dtype, devices
         The precision, "float32" or "float64"; where the records are spread.
 
     Guarantee
     ---------
-    The release is ``GaussianRelease(2 / noise)``: what `release_total` makes of
-    `exact_sum`, which one substitution moves by at most 2 · ``CLIP_STEPS``.
+    The release of d numbers is ``GaussianRelease(2 / noise)``, or with ``laplace``
+    ``LaplaceRelease(d, 2 / noise)``: what `release_total` makes of `exact_sum`, which
+    one substitution moves by at most 2 · ``CLIP_STEPS``.
     """
     return release_total(
         partial(exact_sum, model, measure, dtype),
@@ -99,6 +103,7 @@ def release_sum(
         public,
         tape,
         noise=noise,
+        laplace=laplace,
         dtype=dtype,
         devices=devices,
     )

@@ -3,7 +3,7 @@
 """Noisy totals over all records: integers, added exactly and released with noise.
 
 What a record adds is a vector of integers that `sums` or `histograms` has bounded. The
-total leaves with normal noise on it, and only so.
+total leaves with normal or Laplace noise on it, and only so.
 """
 
 import math
@@ -18,6 +18,7 @@ from dpmcmc import processes
 from dpmcmc.arithmetic import CLIP_STEPS
 from dpmcmc.private.context import boundary_arithmetic
 from dpmcmc.private.each_record import vector_of_each
+from dpmcmc.private.exact_laplace import rounded_laplace
 from dpmcmc.private.exact_normal import rounded_normals
 from dpmcmc.private.opening import Opened, open_blocks, open_records, presence
 from dpmcmc.private.placing import placed, placement
@@ -72,6 +73,7 @@ def release_total(
     tape: Tape,
     *,
     noise: float,
+    laplace: bool = False,
     dtype: str,
     devices: list[jax.Device],
 ) -> np.ndarray:
@@ -84,7 +86,9 @@ def release_total(
     integer, of sd at least (1 + 2⁻⁵¹) ``noise`` · ``CLIP_STEPS``, from words of the
     tape that nothing else uses. So if substituting one record moves S by at most
     m · ``CLIP_STEPS`` in length, the release is ``GaussianRelease(m / noise)``, also
-    where m / noise is computed in float64. No branch depends on a record.
+    where m / noise is computed in float64. With ``laplace`` K is a vector of
+    `rounded_laplace` of at least that scale, and the release of d numbers is
+    ``LaplaceRelease(d, m / noise)``. No branch depends on a record.
     """
     if not 0 < noise <= _MOST_NOISE:
         raise ValueError(f"a noise of {noise} is no noise")
@@ -92,10 +96,13 @@ def release_total(
     tape = tape.claim(everywhere=in_parts)
     if in_parts:
         public = processes.agreed(public)
-    sd = math.ceil(noise * CLIP_STEPS * _FOR_ROUNDING)
+    scale = math.ceil(noise * CLIP_STEPS * _FOR_ROUNDING)
+    draw = rounded_laplace if laplace else rounded_normals
     with boundary_arithmetic():
         exact = _total(add, records, public, dtype, devices)
-        drawn = rounded_normals(tape, exact.size, sd).reshape(exact.shape)
+        if laplace and noise * math.sqrt(exact.size + 1) > _MOST_NOISE:
+            raise ValueError(f"a scale of {noise} is too large for {exact.size}")
+        drawn = draw(tape, exact.size, scale).reshape(exact.shape)
         return (exact + drawn) / CLIP_STEPS
 
 

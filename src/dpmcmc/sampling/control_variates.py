@@ -9,16 +9,17 @@ budget. The draws carry the noise of the quadratic, and what clipping may have c
 """
 
 import math
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from dpmcmc.accounting import BarkerBit
+from dpmcmc.accounting import BarkerBit, Event, GaussianRelease
 from dpmcmc.errors import InputError
 from dpmcmc.influence.derivatives import Frame, derivatives, prepared
 from dpmcmc.influence.residual import Residual
@@ -31,11 +32,16 @@ from dpmcmc.sampling.chain import Chain, ChainSetup, chain_lengths, fitted, repe
 from dpmcmc.sampling.check import Check
 from dpmcmc.sampling.draws import collect_draws
 from dpmcmc.sampling.fit.alone import quadratic_alone
+from dpmcmc.sampling.fit.basis import basis_of
 from dpmcmc.sampling.fit.fitted import Fitted
 from dpmcmc.sampling.fit.questions import Unravel
 from dpmcmc.sampling.fit.stage import Fit
 from dpmcmc.sampling.fit.twin import find_twin, sentence_on
-from dpmcmc.sampling.gaussian_budget import USUAL_SPLIT, split_budget
+from dpmcmc.sampling.gaussian_budget import (
+    USUAL_SPLIT,
+    laplace_beside,
+    split_budget,
+)
 from dpmcmc.sampling.normal_shape import moved, proposal_about
 from dpmcmc.sampling.plan import Plan, Request, make_plan
 from dpmcmc.sampling.problem import Problem
@@ -46,6 +52,30 @@ from dpmcmc.sampling.verdict import verdict_on
 __all__ = ["ControlVariates"]
 
 _CHAINS = 4
+
+_NORMAL, _MUCH = (0.3, 0.85), 100.0
+"""Fractions of the fit for all but its final sum, in squares of the μ that it would
+have with normal noise alone; and the product of that μ and the records, for each
+coordinate, from which on less than the larger one finds the posterior."""
+
+
+class _Bought(NamedTuple):
+    """What a budget buys.
+
+    Attributes
+    ----------
+    mu, shift
+        Of the fit's answers with normal noise together, and of its final sum.
+    for_check
+        The μ of the check.
+    clip
+        Of a decision; 0 if there are none.
+    """
+
+    mu: float
+    shift: float
+    for_check: float
+    clip: float
 
 
 @dataclass(frozen=True)
@@ -76,17 +106,16 @@ class ControlVariates:
         steps = request.steps
         if steps is None:
             steps = max(1, math.ceil(USUAL_SPLIT.decisions / max(1, chains)))
-        splitting = USUAL_SPLIT._replace(decisions=chains * steps)
-        split = split_budget(request, problem.size, splitting)
-        for_fit, for_check = split.releases
+        basis, decisions = basis_of(problem), chains * steps
+        bought = _bought(request, problem.size, basis.factor.shape[1], decisions)
         grid = Grid.unclipped(problem.size, tempering)
-        if split.clip:
-            grid = Grid(split.clip, scale=tempering)
+        if bought.clip:
+            grid = Grid(bought.clip, scale=tempering)
         test = FullData(grid)
         lengths = chain_lengths(chains, steps, request.warmup, test)
         if self.proposal is not None:  # refuse it before anything is spent
             fitted(self.proposal, problem, problem.initial, lengths.warmup)
-        fit = Fit(for_fit, split.clip, tempering, unravel)
+        fit = Fit(bought.mu, bought.shift, basis, bought.clip, tempering, unravel)
 
         def found(so_far: SoFar) -> Fitted:
             quadratic = fit.found(so_far[fit.name])
@@ -115,8 +144,8 @@ class ControlVariates:
             # Unclipped: what clipping of gradients cuts is in the draws already.
             return found(so_far).residual(unravel, tempering, clipped=False)
 
-        chain = Chain(lengths, decision, test, setup, _sentence(split.clip), unread)
-        check = Check(for_check, split.clip, chain, residual)
+        chain = Chain(lengths, decision, test, setup, _sentence(bought.clip), unread)
+        check = Check(bought.for_check, bought.clip, chain, residual)
 
         def collect(context: Context, so_far: SoFar, statement: Statement) -> Posterior:
             quadratic = found(so_far)
@@ -139,7 +168,7 @@ class ControlVariates:
             verdict = verdict_on(quadratic, cut, mixing, other)
             return replace(posterior, statement=replace(statement, verdict=verdict))
 
-        stages: list[Stage] = [fit, chain, check] if split.clip else [fit, chain]
+        stages: list[Stage] = [fit, chain, check] if bought.clip else [fit, chain]
         return make_plan(
             problem, request, stages, collect, tempered=tempered, notes=[_NOTE]
         )
@@ -158,6 +187,26 @@ _ALONE = (
     "that decisions on records would tell nothing; draws are of the prior and of the "
     "likelihood of the noisy quadratic"
 )
+
+
+def _bought(request: Request, records: int, size: int, decisions: int) -> _Bought:
+    """Split the budget between normal noise, decisions, and the final sum.
+
+    Guarantee
+    ---------
+    Where ε was given, releases of these sizes composed with the decisions are
+    (ε, δ)-differentially private.
+    """
+    splitting = USUAL_SPLIT._replace(decisions=decisions)
+    (whole, for_check), clip = split_budget(request, records, splitting)
+    strength = whole * records / max(size, 1)
+    fraction = float(np.clip(_NORMAL[1] * (_MUCH / strength) ** 0.25, *_NORMAL))
+    mu = whole * math.sqrt(fraction)
+    others: Counter[Event] = Counter([GaussianRelease(mu)])
+    if clip:
+        others[GaussianRelease(for_check)] += 1
+        others[BarkerBit(clip=clip, records=records)] += decisions
+    return _Bought(mu, laplace_beside(request, others, size), for_check, clip)
 
 
 def _sentence(clip: float) -> str:

@@ -12,14 +12,20 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from dpmcmc.accounting import BarkerBit, Event, GaussianRelease, largest
+from dpmcmc.accounting import (
+    BarkerBit,
+    Event,
+    GaussianRelease,
+    LaplaceRelease,
+    largest,
+)
 from dpmcmc.errors import InputError
 
 if TYPE_CHECKING:  # they need JAX, and a plan does not
     from dpmcmc.sampling.plan import Request
     from dpmcmc.sampling.stages import Events
 
-__all__ = ["USUAL_SPLIT", "Split", "Splitting", "split_budget"]
+__all__ = ["USUAL_SPLIT", "Split", "Splitting", "laplace_beside", "split_budget"]
 
 _NO_NOISE = 1e4
 """The μ of releases without a budget, which are not private: noise is negligible."""
@@ -113,3 +119,29 @@ def split_budget(request: "Request", records: int, splitting: Splitting) -> Spli
             lambda mu: splitting.events(mu, records), request.epsilon, request.delta
         )
     )
+
+
+def laplace_beside(request: "Request", events: "Events", dimension: int) -> float:
+    """The shift of a sum with Laplace noise for which the budget has room.
+
+    Parameters
+    ----------
+    request
+        The budget, as in `split_budget`.
+    events
+        What else is released.
+    dimension
+        How many coordinates the sum has.
+
+    Guarantee
+    ---------
+    Where ε was given, the events composed with a ``LaplaceRelease`` of the returned
+    shift are (ε, δ)-differentially private.
+    """
+    if request.epsilon is None:
+        return _NO_NOISE
+
+    def together(shift: float) -> "Events":
+        return {**events, LaplaceRelease(dimension, shift): 1}
+
+    return largest(together, request.epsilon, request.delta)

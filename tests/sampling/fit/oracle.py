@@ -10,12 +10,8 @@ import numpy as np
 
 from dpmcmc.influence.derivatives import Frame
 from dpmcmc.sampling.fit.asking import Answer, Ask, Asking
-from dpmcmc.sampling.fit.questions import (
-    CurvatureBins,
-    LastAnswer,
-    LengthBins,
-    RoundAnswer,
-)
+from dpmcmc.sampling.fit.last_questions import FinalAnswer, LastAnswer
+from dpmcmc.sampling.fit.questions import CurvatureBins, LengthBins, RoundAnswer
 from dpmcmc.sampling.fit.tails import BINS, EDGES
 
 T = TypeVar("T")
@@ -56,6 +52,11 @@ def logistic_derivatives(x: np.ndarray, y: np.ndarray) -> Derivatives:
     return at
 
 
+def final_noise(shift: float, size: int) -> float:
+    """The sd of each number of a vector with Laplace noise that a sum is 2 long in."""
+    return float(2 / shift * np.sqrt(size + 1))
+
+
 @dataclass
 class Oracle:
     """Answers questions with noise as a budget says.
@@ -65,17 +66,20 @@ class Oracle:
     derivatives
         Of the records.
     mu
-        The budget: 1e6 leaves no noise to speak of.
+        The budget: 1e6 leaves no noise to speak of. And the shift of the final sum.
     seed
         Of the noise.
     asked
-        The fractions of the budget that were asked for.
+        The fractions of the budget for normal noise that were asked for.
+    finals
+        How many final sums were asked for.
     """
 
     derivatives: Derivatives
     mu: float = 1e6
     seed: int = 0
     asked: list[float] = field(default_factory=list)
+    finals: int = 0
 
     def drive(self, asking: Asking[T]) -> T:
         """Answer until nothing more is asked; what was found."""
@@ -83,12 +87,19 @@ class Oracle:
         try:
             ask = next(asking)
             while True:
-                self.asked.append(ask.fraction)
                 exact = self._exact(ask)
-                moved = np.sqrt(2 * ask.histograms) if ask.histograms else 2.0
-                noise = float(moved / (self.mu * np.sqrt(ask.fraction)))
-                noisy = exact + noise * generator.standard_normal(exact.shape)
-                ask = asking.send(Answer(noisy, noise))
+                drawn = generator.standard_normal(exact.shape)
+                if ask.is_final:
+                    self.finals += 1
+                    noise = final_noise(self.mu, len(exact))
+                    # A normal vector times a length of d + 1 more normal numbers.
+                    length = np.linalg.norm(generator.standard_normal(len(exact) + 1))
+                    drawn *= length / np.sqrt(len(exact) + 1)
+                else:
+                    self.asked.append(ask.fraction)
+                    moved = np.sqrt(2 * ask.histograms) if ask.histograms else 2.0
+                    noise = float(moved / (self.mu * np.sqrt(ask.fraction)))
+                ask = asking.send(Answer(exact + noise * drawn, noise))
         except StopIteration as end:
             found: T = end.value
             return found
@@ -109,6 +120,9 @@ class Oracle:
             lengths[:, 0] /= at.typical
             asked = lengths if question.has_hessians else lengths[:, :1]
             return _counted(np.searchsorted(EDGES, asked, side="right"), BINS)
+        if isinstance(question, FinalAnswer):
+            assert not question.tight.is_stated
+            return np.asarray(_clipped(scaled, public.bound).sum(axis=0))
         rows, columns = np.triu_indices(gradients.shape[1])
         entries = hessians[:, rows, columns] * np.where(rows == columns, 1, np.sqrt(2))
         entries = _clipped(entries, public.hessian)
@@ -120,7 +134,7 @@ class Oracle:
             positive = lengths[1] * (inner**2).sum(axis=0)
         else:
             assert isinstance(question, LastAnswer)
-            assert question.nodes is None
+            assert not question.tight.is_stated
             far = lengths[1] * _clipped(scaled, public.wide).sum(axis=0)
             free, positive = [0 * far, far], np.zeros(3)
         if not question.is_concave:

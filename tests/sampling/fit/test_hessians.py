@@ -17,14 +17,16 @@ from dpmcmc.private import Records, Tape, release_sum
 from dpmcmc.sampling.fit.asking import Ask
 from dpmcmc.sampling.fit.basis import Basis
 from dpmcmc.sampling.fit.hessians import hessian_of_entries
-from dpmcmc.sampling.fit.look import Least, Look, ask_round
-from dpmcmc.sampling.fit.place import Place, Setting
-from dpmcmc.sampling.fit.questions import (
+from dpmcmc.sampling.fit.last_questions import (
+    FinalAnswer,
+    FinalPublic,
     LastAnswer,
     LastPublic,
-    RoundAnswer,
-    RoundPublic,
+    Tight,
 )
+from dpmcmc.sampling.fit.look import CLOSE, Least, Look, ask_round
+from dpmcmc.sampling.fit.place import Place, Setting
+from dpmcmc.sampling.fit.questions import RoundAnswer, RoundPublic
 
 SIZE, RECORDS = 5, 20_000
 MODEL = Model(
@@ -76,13 +78,15 @@ def asks(is_concave: bool) -> list[Ask]:
     bound = 1.5 * at.typical
     round_public = RoundPublic(at, bound, bound, 2.0 * SIZE, PARTS)
     last_public = LastPublic(at, bound, bound, 2.0 * SIZE, LAST_PARTS)
+    tight = Tight(jnp.asarray, None)
     return [
         Ask(RoundAnswer(jnp.asarray, is_concave), round_public, 1.0),
-        Ask(LastAnswer(jnp.asarray, None, None, is_concave), last_public, 1.0),
+        Ask(LastAnswer(tight, is_concave), last_public, 1.0),
+        Ask(FinalAnswer(tight), FinalPublic(at, bound, False), is_final=True),
     ]
 
 
-@pytest.mark.parametrize("which", [0, 1], ids=["round", "last"])
+@pytest.mark.parametrize("which", [0, 1, 2], ids=["round", "last", "final"])
 @pytest.mark.parametrize("is_concave", [False, True])
 def test_released_sums_are_those_of_plain_numpy(is_concave: bool, which: int) -> None:
     """Roots are rounded by an sd of 1/√12 of 1/190, each way: within 5 sd of the sum.
@@ -103,8 +107,8 @@ def test_roots_make_the_sums_that_entries_make(which: int) -> None:
     found = []
     for is_concave in (False, True):
         ask = asks(is_concave)[which]
-        rows = ask.question.split(released(ask), SIZE)  # type: ignore[union-attr]
-        lengths = ask.public.parts * ask.question.longer  # type: ignore[union-attr]
+        rows = ask.question.split(released(ask), SIZE)  # type: ignore[attr-defined]
+        lengths = ask.public.parts * ask.question.longer  # type: ignore[attr-defined]
         pairs = zip(rows, lengths, strict=True)
         found.append([row / max(length, 1e-9) for row, length in pairs])
     for one, other in zip(*found, strict=True):
@@ -157,7 +161,7 @@ def test_several_predictors_are_refused() -> None:
 
 def looked(is_concave: bool, seed: int) -> Look:
     oracle = Oracle(logistic_derivatives(**table()), mu=3.0, seed=seed)
-    return oracle.drive(ask_round(place(is_concave), 0.07, Least(), unravel))
+    return oracle.drive(ask_round(place(is_concave), CLOSE, Least(), unravel))
 
 
 def test_noise_of_a_round_falls_as_it_should() -> None:

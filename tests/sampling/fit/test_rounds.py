@@ -9,7 +9,13 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from oracle import Derivatives, Oracle, logistic_derivatives, normal_derivatives
+from oracle import (
+    Derivatives,
+    Oracle,
+    final_noise,
+    logistic_derivatives,
+    normal_derivatives,
+)
 
 from dpmcmc import Model
 from dpmcmc.sampling.fit import rounds
@@ -63,8 +69,10 @@ def fit(
     at = np.zeros(size) if start is None else start
     scales = yield from find_scales(at, setting, budget, unravel)
     place = Place(setting, *scales[:3], is_first=True)
-    arrival = yield from newton_rounds(place, budget, scales.spent, unravel)
-    arrival, found = yield from ask_last(arrival, 0.99 - arrival.spent, None, unravel)
+    final = final_noise(budget, size)
+    arrival = yield from newton_rounds(place, budget, scales.spent, final, unravel)
+    left = 0.99 - arrival.spent
+    arrival, found = yield from ask_last(arrival, left, final, None, unravel)
     return fitted_to(arrival, replace(found, wide_cut=found.wide_cut + cut))
 
 
@@ -153,6 +161,7 @@ def look_of(
         "lengths": Counts(np.zeros(BINS), 1.0),
         "hessians": Counts(np.zeros(BINS), 1.0),
         "bound": 2.0,
+        "noise_of_one": 1.0,
     }
     return Look(**{**values, **changes})
 
@@ -204,6 +213,7 @@ def test_a_fit_never_asks_for_more_than_its_budget() -> None:
         oracle.drive(fit(4, mu))
         assert min(oracle.asked) > 0
         assert sum(oracle.asked) == pytest.approx(0.99, abs=1e-9)
+        assert oracle.finals == 1
 
 
 # One coordinate that scales the log-likelihood: the log sd of a normal regression.
@@ -224,7 +234,9 @@ class Exact:
         whole = Basis(np.eye(3), np.eye(3), np.zeros((3, 0)))
         setting = Setting(whole, prior_of(3), RECORDS, 1.0, SCALING)
         place = Place(setting, AT_FIRST, whitening, np.ones(3))
-        self.search = rounds._Search(place, 0.07, Curvature.whitened(3), radius=1e3)
+        self.search = rounds._Search(
+            place, 0.07, Curvature.whitened(3), 1.0, radius=1e3
+        )
 
     def of_records(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Mean gradient and curvature of the records."""
@@ -319,7 +331,7 @@ def test_a_prior_is_counted_once() -> None:
     )
     np.testing.assert_allclose(place.prior[1], prior * np.eye(size), rtol=1e-6)
     known = Curvature(np.eye(size), 0.5 * np.eye(size))
-    search = rounds._Search(place, 0.07, known, moved=0.1)
+    search = rounds._Search(place, 0.07, known, 1.0, moved=0.1)
     own = (1 - prior) * np.eye(size)
     look = look_of(np.zeros(size), own, 0.1, curvature_noise=0.5)
     _, found = search.learn(look)

@@ -14,7 +14,8 @@ import pytest
 
 import dpmcmc
 from dpmcmc import Model, StoppedError
-from dpmcmc.accounting import GaussianRelease
+from dpmcmc.accounting import GaussianRelease, LaplaceRelease
+from dpmcmc.sampling import control_variates
 from dpmcmc.sampling.check import Check
 from dpmcmc.sampling.checkpoint import MemoryCheckpoint
 from dpmcmc.sampling.fit import stage
@@ -65,7 +66,7 @@ def fit() -> Fit:
 def compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The prior and the basis are the same in all runs of the stage."""
     monkeypatch.setattr(stage, "LogPrior", PRIOR)
-    monkeypatch.setattr(stage, "basis_of", BASIS)
+    monkeypatch.setattr(control_variates, "basis_of", BASIS)
 
 
 def run(
@@ -84,13 +85,14 @@ def run(
 
 
 def squares(charged: Charged) -> Fraction:
-    """The exact sum of the squares of all that was charged."""
+    """The exact sum of the squares of all that was charged but the final sum."""
     mus = []
-    for events in charged.values():
+    for name, events in charged.items():
         ((event, count),) = events.items()
-        assert isinstance(event, GaussianRelease)
         assert count == 1
-        mus.append(event.mu)
+        assert isinstance(event, LaplaceRelease) == (name == "final")
+        if isinstance(event, GaussianRelease):
+            mus.append(event.mu)
     return sum((Fraction(mu) ** 2 for mu in mus), Fraction(0))
 
 
@@ -122,6 +124,7 @@ def test_no_noise_makes_the_squares_exceed_it(epsilon: float) -> None:
         parts, charged = run(fit, seed=seed)
         assert parts[-1].name == "found"
         assert squares(charged) <= Fraction(fit.mu) ** 2
+        assert charged["final"] == {fit.final: 1}
 
 
 def test_noise_is_what_was_charged(whole: Any) -> None:
@@ -130,8 +133,13 @@ def test_noise_is_what_was_charged(whole: Any) -> None:
         ((event, _),) = charged[part.name].items()
         values, noise = part.arrays["values"], float(part.arrays["noise"])
         moved = np.sqrt(2 * len(values)) if values.ndim == 2 else 2.0
-        assert noise * event.mu >= moved
-        assert noise * event.mu == pytest.approx(moved, rel=1e-12)
+        if isinstance(event, LaplaceRelease):
+            size, noise = event.shift, noise / np.sqrt(event.dimension + 1)
+            assert len(values) == event.dimension
+        else:
+            size = event.mu
+        assert noise * size >= moved * (1 - 2**-52)
+        assert noise * size == pytest.approx(moved, rel=1e-12)
 
 
 def test_a_fit_goes_on_as_it_would_have(fit: Fit, whole: Any) -> None:
@@ -196,14 +204,15 @@ def test_parts_that_are_lost_again_and_again_stay_within(fit: Fit) -> None:
 
 
 @pytest.mark.usefixtures("deciding")
-def test_a_run_goes_on_after_a_part_was_lost() -> None:
-    """The sixth answer cannot be kept: it is charged, lost, and asked again."""
+@pytest.mark.parametrize("lost", ["answer-005", "final"])
+def test_a_run_goes_on_after_a_part_was_lost(lost: str) -> None:
+    """It cannot be kept: it is charged and lost; an answer is then asked again."""
 
     class Full(MemoryCheckpoint):
         is_full = True
 
         def keep(self, stage: str, part: Part) -> None:
-            if self.is_full and part.name == "answer-005":
+            if self.is_full and part.name == lost:
                 raise OSError
             super().keep(stage, part)
 
@@ -214,10 +223,14 @@ def test_a_run_goes_on_after_a_part_was_lost() -> None:
     checkpoint.is_full = False
     posterior = run_plan(plan, context, checkpoint)
     names = [part.name for part in checkpoint.kept("fit")]
-    assert "answer-005" not in names
+    assert ("answer-005" in names) == (lost == "final")
     assert names[-1] == "found"
+    assert names.count("final") == 1
+    final = next(part for part in checkpoint.kept("fit") if part.name == "final")
+    assert np.isinf(final.arrays["noise"]) == (lost == "final")
     fit = plan.stages[0]
     assert isinstance(fit, Fit)
+    assert checkpoint.charged("fit")["final"] == {fit.final: 1}
     assert squares(checkpoint.charged("fit")) <= Fraction(fit.mu) ** 2
     assert posterior.statement.epsilon == plan.statement({}).epsilon
     assert posterior.accepted.shape == (4, 30)
@@ -239,7 +252,7 @@ def test_other_histograms_than_were_paid_for_are_not_released(
     monkeypatch.setattr(
         stage, "release_counts", lambda *_args, **_settings: np.zeros((3, 5))
     )
-    with pytest.raises(ValueError, match="histograms"):
+    with pytest.raises(ValueError, match="3 were released, but 2 were paid for"):
         run(fit)
 
 
@@ -265,5 +278,129 @@ def test_a_plan_costs_what_was_given(epsilon: float, steps: int) -> None:
 
 
 def test_a_stage_is_its_event(fit: Fit) -> None:
-    assert fit.events == {GaussianRelease(fit.mu): 1}
-    assert replace(fit, mu=0.5).events == {GaussianRelease(0.5): 1}
+    final = LaplaceRelease(2, fit.shift)
+    assert fit.events == {GaussianRelease(fit.mu): 1, final: 1}
+    assert replace(fit, mu=0.5).events == {GaussianRelease(0.5): 1, final: 1}
+    other = LaplaceRelease(2, 0.25)
+    assert replace(fit, shift=0.25).events == {GaussianRelease(fit.mu): 1, other: 1}
+
+
+# The final sum.
+
+
+@pytest.fixture
+def sums(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """The settings of each sum that is released."""
+    seen: list[dict[str, Any]] = []
+    release_sum = stage.release_sum
+
+    def release(*given: Any, **settings: Any) -> np.ndarray:
+        seen.append(settings)
+        return release_sum(*given, **settings)
+
+    monkeypatch.setattr(stage, "release_sum", release)
+    return seen
+
+
+def test_the_final_sum_is_charged_once_with_its_event(fit: Fit, whole: Any) -> None:
+    """One number for each direction; other answers have normal noise."""
+    parts, charged = whole
+    assert charged["final"] == {LaplaceRelease(2, fit.shift): 1}
+    events = [event for events in charged.values() for event in events]
+    assert sum(isinstance(event, LaplaceRelease) for event in events) == 1
+    assert [part.name for part in parts].count("final") == 1
+    assert [part.name for part in parts[:-1]] == list(charged)
+
+
+def test_the_final_sum_has_laplace_noise_of_the_scale_that_is_paid(
+    fit: Fit, sums: list[dict[str, Any]]
+) -> None:
+    """The scale is 2/shift, rounded up; in the answer is the sd, √(d + 1) of them."""
+    parts, _ = run(fit)
+    (final,) = (settings for settings in sums if settings.get("laplace"))
+    assert Fraction(final["noise"]) * Fraction(fit.shift) > 2
+    assert final["noise"] == np.nextafter(2 / fit.shift, np.inf)
+    (part,) = (part for part in parts if part.name == "final")
+    expected = 2 / fit.shift * np.sqrt(3)
+    assert float(part.arrays["noise"]) == pytest.approx(expected, rel=1e-15)
+    assert fit.final_noise == pytest.approx(expected, rel=1e-15)
+    assert part.arrays["values"].shape == (2,)
+
+
+@pytest.fixture(scope="module")
+def without_final(fit: Fit, whole: Any) -> tuple[list[Part], dict[str, Events]]:
+    """A fit that was interrupted when the final sum was charged, and went on."""
+    parts, charged = whole
+    names = list(charged)
+    before = names.index("final")
+    kept = parts[:before]
+    again, every = run(fit, kept, {name: charged[name] for name in names[: before + 1]})
+    return [*kept, *again], every
+
+
+def test_a_final_sum_that_was_lost_is_not_asked_again(
+    fit: Fit, whole: Any, sums: list[dict[str, Any]]
+) -> None:
+    """Neither charged nor released: in its place is a part that says so."""
+    parts, charged = whole
+    names = list(charged)
+    before = names.index("final")
+    known = {name: charged[name] for name in names[: before + 1]}
+    again, every = run(fit, parts[:before], known)
+    assert not any(settings.get("laplace") for settings in sums)
+    assert again[0].name == "final"
+    assert np.isinf(again[0].arrays["noise"])
+    assert every["final"] == {fit.final: 1}
+    assert list(every) == [part.name for part in parts[:before] + again[:-1]]
+    assert squares(every) <= Fraction(fit.mu) ** 2
+
+
+def test_without_its_final_sum_a_fit_finds_something(
+    fit: Fit, whole: Any, without_final: Any
+) -> None:
+    """By the first sum alone: within five sd of what is known, which is less."""
+    found, other = fit.found(whole[0]), fit.found(without_final[0])
+    assert found is not None
+    assert other is not None
+    noise, more = found.covariance + found.shift, other.covariance + other.shift
+    assert np.all(np.diag(other.noise) > np.diag(found.noise))
+    away = other.mode - np.array([1.0, -0.5])
+    assert away @ np.linalg.solve(more, away) < 25
+    assert np.linalg.slogdet(more)[1] > np.linalg.slogdet(noise)[1]
+    assert fit.objection(problem(), {"fit": without_final[0]}) is None
+
+
+def test_a_fit_that_lost_its_final_sum_goes_on_as_it_would_have(
+    fit: Fit, without_final: Any
+) -> None:
+    """After a second interruption, wherever: the same parts in the same order."""
+    parts, charged = without_final
+    names = list(charged)
+    for kept in range(names.index("final") + 1, len(parts) + 1):
+        before = {name: charged[name] for name in names[:kept]}
+        again, every = run(fit, parts[:kept], before)
+        assert every == charged
+        assert len(again) == len(parts) - kept
+        assert all(map(same, again, parts[kept:]))
+
+
+@pytest.mark.parametrize("length", [1, 3])
+def test_a_final_sum_of_other_length_than_was_paid_for_is_not_released(
+    fit: Fit, monkeypatch: pytest.MonkeyPatch, length: int
+) -> None:
+    release_sum = stage.release_sum
+
+    def release(*given: Any, laplace: bool = False, **settings: Any) -> np.ndarray:
+        if laplace:
+            return np.zeros(length)
+        return release_sum(*given, **settings)
+
+    monkeypatch.setattr(stage, "release_sum", release)
+    released: list[str] = []
+    context = Context(problem(), 0, progress=False)
+    with pytest.raises(ValueError, match=f"{length} were released, but 2 were paid"):
+        released.extend(
+            part.name
+            for part in fit.run(context, {"fit": []}, {}, lambda name, events: None)
+        )
+    assert "final" not in released

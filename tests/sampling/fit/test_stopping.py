@@ -9,7 +9,8 @@ import numpy as np
 from dpmcmc import Model
 from dpmcmc.influence.derivatives import Frame
 from dpmcmc.model.responses import Moments, nodes_of, stops_of
-from dpmcmc.sampling.fit.questions import LastAnswer, LastPublic, Public
+from dpmcmc.sampling.fit.last_questions import LastAnswer, LastPublic, Tight
+from dpmcmc.sampling.fit.questions import Public
 
 SHAPE = 1.4
 BOUND = 2.5
@@ -48,7 +49,8 @@ def records(count: int) -> dict[str, np.ndarray]:
 
 def parts(table: dict[str, np.ndarray], tight: float) -> np.ndarray:
     """The first part of what records answer: tight gradients, in units of the bound."""
-    question = LastAnswer(jnp.asarray, nodes_of(RESPONSES), stops_of(RESPONSES))
+    tight_ones = Tight(jnp.asarray, nodes_of(RESPONSES), stops_of(RESPONSES))
+    question = LastAnswer(tight_ones)
     at = Public(Frame(np.array([0.0, 1.0]), np.eye(2)), np.ones(2), 1.0)
     public = LastPublic(at, tight, 50.0, 50.0, np.array([1.0, 1e-3, 0.0, 0.0]))
     answers = jax.jit(jax.vmap(lambda record: question(MODEL, record, public)))(table)

@@ -29,9 +29,11 @@ class Ask(NamedTuple):
     public
         What the question reads beside a record.
     fraction
-        The fraction of the fit's budget to pay, in squares of μ.
+        The fraction of the budget for normal noise to pay, in squares of μ.
     histograms
         How many histograms are asked for; 0 for a sum of vectors.
+    is_final
+        Whether this is the final sum, which is paid apart and has Laplace noise.
     to_come
         Questions that are likely to follow, with public numbers of the right shapes and
         no fraction: their programs may be compiled meanwhile.
@@ -39,16 +41,25 @@ class Ask(NamedTuple):
 
     question: Measure | Bins
     public: Any
-    fraction: float
+    fraction: float = 0.0
     histograms: int = 0
+    is_final: bool = False
     to_come: "Sequence[Ask]" = ()
 
 
 class Answer(NamedTuple):
-    """A noisy sum, or noisy counts by histogram and bin; and the sd of the noise."""
+    """A noisy sum, or noisy counts by histogram and bin; and the sd of the noise.
+
+    Noise is infinite if a final sum was charged before, and lost.
+    """
 
     values: np.ndarray
     noise: float
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it was charged before an interruption, and is not to be had again."""
+        return not np.isfinite(self.noise)
 
 
 Asking = Generator[Ask, Answer, T]

@@ -15,11 +15,16 @@ import numpy as np
 from dpmcmc.influence.residual import Residual
 from dpmcmc.model.responses import nodes_of, stops_of
 from dpmcmc.sampling.fit.asking import Ask
+from dpmcmc.sampling.fit.last_questions import (
+    FinalAnswer,
+    FinalPublic,
+    LastAnswer,
+    LastPublic,
+    Tight,
+)
 from dpmcmc.sampling.fit.misfit import ResidualBins, ResidualPublic, ResidualSums
 from dpmcmc.sampling.fit.place import Place, Setting
 from dpmcmc.sampling.fit.questions import (
-    LastAnswer,
-    LastPublic,
     LengthBins,
     RoundAnswer,
     RoundPublic,
@@ -42,15 +47,15 @@ def foreseen(
     start, ones = problem.ravel(problem.initial), np.ones(size)
     place = Place(setting, start, np.eye(size), ones)
     at, responses = place.public, problem.model.responses
-    stated = nodes_of(responses), stops_of(responses)
-    yield Ask(LengthBins(unravel, is_first=True), at, 0.0, 2)
-    yield Ask(LengthBins(unravel), at, 0.0, 2)
+    yield Ask(LengthBins(unravel, is_first=True), at, histograms=2)
+    yield Ask(LengthBins(unravel), at, histograms=2)
     round_public = RoundPublic(at, 1.0, 1.0, 1.0, np.ones(3))
-    yield Ask(RoundAnswer(unravel, setting.is_concave), round_public, 0.0)
-    yield Ask(LengthBins(unravel, has_hessians=False), at, 0.0, 1)
+    yield Ask(RoundAnswer(unravel, setting.is_concave), round_public)
+    yield Ask(LengthBins(unravel, has_hessians=False), at, histograms=1)
     last_public = LastPublic(at, 1.0, 1.0, 1.0, np.ones(4))
-    last = LastAnswer(unravel, *stated, is_concave=setting.is_concave)
-    yield Ask(last, last_public, 0.0)
+    tight = Tight(unravel, nodes_of(responses), stops_of(responses))
+    yield Ask(LastAnswer(tight, setting.is_concave), last_public)
+    yield Ask(FinalAnswer(tight), FinalPublic(at, 1.0, False), is_final=True)
     if moves is None:
         return
     residual = Residual(
@@ -65,5 +70,5 @@ def foreseen(
         tempering=1.0,
     )
     looked = ResidualPublic(residual, moves, moves, 1.0)
-    yield Ask(ResidualBins(problem.dtype), looked, 0.0, 1)
-    yield Ask(ResidualSums(problem.dtype), looked, 0.0)
+    yield Ask(ResidualBins(problem.dtype), looked, histograms=1)
+    yield Ask(ResidualSums(problem.dtype), looked)

@@ -15,27 +15,35 @@ import numpy as np
 from dpmcmc.model.responses import Responses, nodes_of, stops_of
 from dpmcmc.sampling.fit.asking import Ask, Asking
 from dpmcmc.sampling.fit.curvature import Curvature
-from dpmcmc.sampling.fit.last_sums import Bounds, Fractions, ask_sums
-from dpmcmc.sampling.fit.questions import EXTREME, LastAnswer, LengthBins, Unravel
+from dpmcmc.sampling.fit.last_questions import LastAnswer, Tight
+from dpmcmc.sampling.fit.last_sums import Bounds, Choice, Fractions, ask_sums
+from dpmcmc.sampling.fit.questions import EXTREME, LengthBins, Unravel
 from dpmcmc.sampling.fit.rounds import Arrival
 from dpmcmc.sampling.fit.tails import Counts, Tail
 
 __all__ = ["Extremes", "Quadratic", "ask_last"]
 
-_LENGTHS, _LOOKS, _CLEARLY = 0.1, 3, 2.0
-"""The fraction of what is left for a histogram of lengths; how often one may be asked
-for; and beside the noise of the sum to come, what may be cut off if no more are."""
+_LENGTHS, _CLEARLY = (0.42, 0.2), 2.0
+"""The fractions of what is left for a histogram of lengths, and for another one; and
+what may be cut off, beside the noise of the sum to come, if that is not asked for."""
 
-_EXPECTED = 0.01
+_EXPECTED = 0.05
 """And for what the model expects, where it says so."""
 
-_FOR_HESSIAN = (0.02, 0.04, 0.08, 0.15, 0.3)
-_STEP = 4.0
-"""The Hessian's part is chosen as for a step of so many posterior sd."""
+_FOR_HESSIAN = (0.02, 0.04, 0.08, 0.15, 0.3, 0.5, 0.7)
+_STEP, _USUAL, _IN_TWO, _LEAK = 4.0, 2.5, 4.0, 0.1
+"""The Hessian's part is chosen as for a step of so many posterior sd at least; and as
+for a final bound of so many typical lengths. Tight gradients and their excess have so
+many times the variance that gradients alone would have, and such a part of it is left
+when the excess is shrunk."""
 
 _TIGHT, _STOPPED = (2.0, 4.0), 3.5
 """Tight bounds, in typical lengths, are between these; that before which durations are
 censored, by which more is lost."""
+
+_SHELL, _UNSEEN, _TRIED = 1.4, 0.5, 12
+"""How far the first sum looks beyond the tight bound, at least; how much of the excess
+may be farther out; and how many bounds are tried for the final sum."""
 
 _LEAST_BOUND = 1.2
 _AS_WIDE = 0.8
@@ -51,7 +59,7 @@ _CONTINUED = 2.6
 """Those are tails that fall as a lower power: lengths have no variance, or one that
 rests on few records."""
 
-_UNSEEN = 0.5
+_HIDDEN = 0.5
 """And so many sd of a count, of records that are as far beyond the bound as it is."""
 
 
@@ -105,16 +113,22 @@ class Quadratic:
 
 
 def ask_last(
-    arrival: Arrival, left: float, responses: Responses | None, unravel: Unravel
+    arrival: Arrival,
+    left: float,
+    final_noise: float,
+    responses: Responses | None,
+    unravel: Unravel,
 ) -> Asking[tuple[Arrival, Quadratic]]:
-    """Ask for lengths, then for sums with all that is left; and say where they are.
+    """Ask for lengths, then for two sums; and say where the final one was asked.
 
     Parameters
     ----------
     arrival
         Where to ask.
     left
-        The fraction of the budget to pay.
+        The fraction of the budget for normal noise to pay.
+    final_noise
+        The sd of the noise of the final sum, in units of its bound.
     responses
         As in `Model`.
     unravel
@@ -124,53 +138,57 @@ def ask_last(
     size, records = place.setting.size, place.setting.records
     typical, metric = place.typical, place.metric
     hessian_tail = Tail([arrival.hessians], records, seed=1)
-    nodes, stops = nodes_of(responses), stops_of(responses)
-    is_stated = nodes is not None or stops is not None
-    question = LastAnswer(unravel, nodes, stops, place.setting.is_concave)
-    expected = _EXPECTED if is_stated else 0.0
+    tight = Tight(unravel, nodes_of(responses), stops_of(responses))
+    question = LastAnswer(tight, place.setting.is_concave)
+    expected = _EXPECTED if tight.is_stated else 0.0
     least = max(_LEAST_BOUND, _AS_WIDE * arrival.least_bound)
     observed = [arrival.lengths] if arrival.arrived else []
     kept = 1.0
-    for _ in range(_LOOKS):
+    one = final_noise * place.noise_per_cut
+    for fraction in _LENGTHS:
         (values,), sd = yield Ask(
             LengthBins(unravel, has_hessians=False),
             place.public,
-            _LENGTHS * left,
+            fraction * left,
             histograms=1,
         )
         observed.append(Counts(values, sd))
-        kept -= _LENGTHS
-        # The noise of a sum with all of the rest, in units of its bound: a
-        # substitution moves a sum by 2, a histogram by √2.
-        noise = sd * np.sqrt(2 * _LENGTHS / kept)
-        for_hessian, most = _hessian_part(
-            hessian_tail,
-            noise / question.longer[2],
-            arrival.curvature.sd,
-            size,
-            records,
-        )
-        rest = 1 - for_hessian - expected
-        one = noise / np.sqrt(rest) * place.noise_per_cut
+        kept -= fraction
         tail = Tail(observed, records, at_mode=arrival.arrived)
-        wide = tail.choose(one, least, _CHOSEN)
-        cautious = _cautious(tail, wide)
-        if cautious < _CLEARLY * one * wide:
+        wide = tail.choose(float(np.hypot(one, _HIDDEN * sd)), least, _CHOSEN)
+        if _cautious(tail, wide) < _CLEARLY * one * wide:
             break
-    tight = _tight(tail, one) if stops is None else _STOPPED
-    is_tight = is_stated and wide > _WORTH * tight
+    # The noise of a sum with all of the rest, in units of its bound: a substitution
+    # moves a sum by 2, a histogram by √2.
+    noise = sd * np.sqrt(2 * fraction / kept)
+    for_hessian, most = _hessian_part(
+        hessian_tail,
+        noise / question.longer[2],
+        final_noise * _USUAL * typical * np.sqrt(np.mean(metric**2)) / records,
+        (noise / final_noise) ** -2,
+        arrival.curvature.sd,
+        size,
+        records,
+    )
+    narrow = _tight(tail, one) if tight.stops is None else _STOPPED
+    is_tight = tight.is_stated and wide > _WORTH * narrow
+    bounds, choices = Bounds(narrow, wide, most, 0.0, is_tight), [Choice(wide)]
+    if is_tight:
+        bounds, choices = _choices(tail, bounds)
     cut = hessian_tail.cut(most) * size / records / np.sqrt(2 * size)
     arrival, sums = yield from ask_sums(
         arrival,
-        Bounds(tight, wide, most, cut, is_tight),
+        bounds._replace(cut=cut),
         Fractions(for_hessian, expected),
-        kept * left,
+        choices,
+        (kept * left, final_noise),
         question,
     )
+    cautious = _cautious(tail, wide)
     found = Extremes(
         tail.beyond(EXTREME) / records, tail.sd * np.sqrt(8) / records, np.nan
     )
-    if nodes is not None:
+    if tight.nodes is not None:
         found = found._replace(expected=float(np.clip(sums.extreme, 0, 1)))
     slow = tail.slow()
     cut_sd = cautious * typical * np.sqrt(np.sum(place.directions * metric**2))
@@ -200,22 +218,66 @@ def _tight(tail: Tail, noise: float) -> float:
     return float(bounds[int(np.argmin(errors))])
 
 
+def _choices(tail: Tail, bounds: Bounds) -> tuple[Bounds, list[Choice]]:
+    """Bounds of the first sum, and those from which that of the final one is chosen.
+
+    The first sum has the excess of lengths that are not much longer than the tight
+    bound, if that is half of all or more: so its noise is small beside what most
+    records that are cut have there. What is further out is taken to be as much larger
+    as lengths say.
+    """
+    tight, wide = bounds.tight, bounds.wide
+    tried = np.geomspace(tight, wide, _TRIED)
+    beyond = np.maximum([tail.cut(bound) - tail.cut(wide) for bound in tried], 0.0)
+    is_seen = (beyond <= _UNSEEN * beyond[0]) & (tried >= min(_SHELL * tight, wide))
+    place = int(np.argmax(is_seen))
+    hidden = float(beyond[place])
+    seen = float(beyond[0]) - hidden
+    if seen <= 0:
+        return bounds, [Choice(wide)]
+    whole = 1 + hidden / seen
+    choices = []
+    for bound, left in zip(tried, beyond, strict=True):
+        part, out = max(left - hidden, 0.0) / seen, min(left, hidden) / seen
+        other = (part * (1 - part) + out) / whole**2
+        choices.append(Choice(float(bound), (part + out) / whole, other))
+    return bounds._replace(wide=float(tried[place]), whole=whole), choices
+
+
 def _cautious(tail: Tail, bound: float) -> float:
     """What a bound may have cut off lengths, by a cautious estimate."""
     power = tail.slow()
     is_slow = power is not None and power < _CONTINUED
     cut = tail.cut(bound, _SLOWLY if is_slow else _CAUTIOUS)
-    return float(np.hypot(cut, _UNSEEN * tail.sd * bound))
+    return float(np.hypot(cut, _HIDDEN * tail.sd * bound))
 
 
 def _hessian_part(
-    tail: Tail, noise: float, known: float, size: int, records: int
+    tail: Tail,
+    noise: float,
+    final: float,
+    precise: float,
+    known: float,
+    size: int,
+    records: int,
 ) -> tuple[float, float]:
-    """The Hessian's fraction of the last sum, and its bound.
+    """The Hessian's fraction of the first sum, and its bound.
 
-    The fraction makes the smallest error of a step of usual length: noise of the
-    gradient, and of the Hessian times the step. ``noise`` is that of a Hessian with the
-    whole of a sum, in units of its bound.
+    The fraction makes the smallest error of the mode: noise of gradients, that of the
+    Hessian times the step from where the first sum leads, and third derivatives times
+    its square. Such a step is as long as the noise of the first sum.
+
+    Parameters
+    ----------
+    tail, noise
+        Lengths of Hessians, and their noise with the whole of a sum, for a bound of 1.
+    final, precise
+        The sd of the final sum, per record and coordinate; and the precision of the
+        first, if gradients had all of it, beside that.
+    known
+        The sd of the curvature that is known.
+    size, records
+        How many coordinates, and how many records.
     """
     errors = {}
     for fraction in _FOR_HESSIAN:
@@ -224,5 +286,9 @@ def _hessian_part(
         entries = np.hypot(one * bound, tail.cut(bound)) * size / records
         entries = entries / np.sqrt(2 * size)
         error = 2 * size * (entries * known) ** 2 / (entries**2 + known**2)
-        errors[(1 + _STEP**2 * error) / (1 - fraction)] = fraction, bound
+        gradient = size * final**2
+        step = _IN_TWO * gradient / (precise * (1 - fraction))
+        total = gradient / (1 + precise * (1 - fraction)) + step**2 / 4
+        total += max(step, _STEP**2 * size / records) * error + _LEAK * step
+        errors[total] = fraction, bound
     return errors[min(errors)]

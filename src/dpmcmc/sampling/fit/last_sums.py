@@ -1,10 +1,11 @@
 # SPDX-FileCopyrightText: 2026 The dpmcmc authors
 # SPDX-License-Identifier: Apache-2.0
-"""The sums of the last release: two, of which the first says how to ask the second.
+"""The sums of the last release: one with normal noise, and a final one of gradients.
 
-The second is asked where a step by the first leads, so that the noise of the curvature
-counts for less. Where gradients are clipped tightly without bias, the first also says
-how large the excess is, and so how much of the second to give it.
+The first says how large the excess is, what tight clipping without bias leaves, and
+where a step leads. The final sum is asked there, and has gradients alone: of so few
+coordinates, Laplace noise costs much less than normal noise. At which bound they are
+clipped is chosen by what the first has found of the excess.
 """
 
 from collections.abc import Sequence
@@ -18,20 +19,23 @@ from dpmcmc.sampling.fit.curvature import Curvature
 from dpmcmc.sampling.fit.excess import Excess, Sizes, shrunken
 from dpmcmc.sampling.fit.hessians import hessian_of_entries
 from dpmcmc.sampling.fit.known import Known
-from dpmcmc.sampling.fit.questions import LastAnswer, LastPublic
+from dpmcmc.sampling.fit.last_questions import (
+    FinalAnswer,
+    FinalPublic,
+    LastAnswer,
+    LastPublic,
+)
 from dpmcmc.sampling.fit.rounds import Arrival
 from dpmcmc.sampling.fit.step import newton_step
 
 __all__ = ["Bounds", "Fractions", "Sums", "ask_sums"]
 
 _FOR_EXCESS = 0.7
-"""Of the excess, whose size is shrunk: less than its noise alone would ask for."""
+"""What the excess has of the first sum's gradients; the final sum is of tight ones."""
 
-_FIRST = 0.35
-"""What the first of two sums is paid."""
-
-_CHOICES = np.linspace(0.0, 0.9, 19)
-"""Fractions for the excess of which the second takes the best."""
+_IN_TURN = 0.4, 0.6
+"""The first sum is asked in two parts, each where those before lead: where the rounds
+ended far from the mode, that is seen before the final sum is asked."""
 
 _USUALLY_LOST = 0.1, 0.15
 """The information that tight clipping usually loses, and its sd over models."""
@@ -44,8 +48,9 @@ not to be flat."""
 class Bounds(NamedTuple):
     """Bounds on gradients, tight and wide, in typical lengths; and on Hessians.
 
-    ``is_tight`` says whether tight ones are asked for. ``cut`` is what the bound cuts
-    off a usual entry of the mean Hessian.
+    ``is_tight`` says whether tight ones are asked for. Then the wide bound is not much
+    wider, and ``whole`` how much larger the excess would be without it. ``cut`` is what
+    the bound cuts off a usual entry of the mean Hessian.
     """
 
     tight: float
@@ -53,11 +58,25 @@ class Bounds(NamedTuple):
     hessian: float
     cut: float
     is_tight: bool
+    whole: float = 1.0
 
     @property
     def room(self) -> float:
         """The bound on the excess."""
         return self.wide - self.tight if self.is_tight else self.wide
+
+
+class Choice(NamedTuple):
+    """A bound of the final sum, in typical lengths.
+
+    ``left`` is which part of the excess it leaves, if all of it points one way; and
+    ``other`` the squared part, if the excess of each length points another way, that
+    the first sum does not tell.
+    """
+
+    bound: float
+    left: float = 0.0
+    other: float = 0.0
 
 
 class Fractions(NamedTuple):
@@ -120,28 +139,60 @@ def ask_sums(
     arrival: Arrival,
     bounds: Bounds,
     fractions: Fractions,
-    left: float,
+    choices: Sequence[Choice],
+    paid: tuple[float, float],
     question: LastAnswer,
 ) -> Asking[tuple[Arrival, Sums]]:
-    """Ask for the sums with all that is left; and say where the second was asked."""
-    here = _LastSums(arrival, bounds, fractions, question)
-    for_excess = _FOR_EXCESS * bounds.room / bounds.wide if bounds.is_tight else 1.0
-    first = yield from here.ask(_FIRST * left, for_excess)
-    found = here.read(first)
-    there, first = here.after(found, first)
-    if found.sizes is not None:
-        for_excess = here.for_excess(first, found.sizes, (1 - _FIRST) / _FIRST)
-    second = yield from there.ask((1 - _FIRST) * left, for_excess)
-    both = [one.and_also(other) for one, other in zip(first, second, strict=True)]
-    return there.arrival, there.read(both).sums
+    """Ask for a sum, then for the final one where it leads.
+
+    ``paid`` are the fraction of the budget for the first, and the sd of the noise of
+    the final sum in units of its bound.
+    """
+    there = _LastSums(arrival, bounds, fractions, question)
+    parts: Sequence[_Part] = ()
+    for fraction in _IN_TURN:
+        asked = yield from there.ask(fraction * paid[0])
+        both = zip(parts, asked, strict=True) if parts else ()
+        parts = [one.and_also(other) for one, other in both] or asked
+        there, parts = there.after(there.read(parts), parts)
+    found, place = there.read(parts), there.arrival.place
+    units = place.metric * place.typical / place.setting.records
+
+    def error(choice: Choice) -> float:
+        noise = (choice.bound * units * paid[1]) ** 2
+        return float(np.sum(noise + found.not_known(choice)))
+
+    choice = min(choices, key=error)
+    answer = yield Ask(
+        FinalAnswer(question.tight),
+        FinalPublic(place.public, choice.bound * place.typical, bounds.is_tight),
+        is_final=True,
+    )
+    if answer.is_lost:
+        return there.arrival, found.sums
+    units = choice.bound * units
+    final = answer.values * units, (answer.noise * units) ** 2
+    return there.arrival, there.with_final(found, *final, choice)
 
 
 class _Found(NamedTuple):
-    """What sums say; how large the excess may be; and what tight clipping loses."""
+    """What a sum says; the excess, if there are tight gradients; and what these lose.
+
+    ``excess`` is its mean, the variance of its noise, and of what is not known of it
+    after it was shrunk.
+    """
 
     sums: Sums
+    excess: tuple[np.ndarray, np.ndarray, np.ndarray]
     sizes: Sizes | None
     lost: float
+
+    def not_known(self, choice: Choice) -> np.ndarray:
+        """The variance of what a bound leaves of the excess, by coordinate."""
+        if self.sizes is None:
+            return np.zeros_like(self.sums.variance)
+        usual = self.sizes.weights @ self.sizes.squares
+        return choice.left**2 * self.excess[2] + choice.other * usual
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,9 +204,10 @@ class _LastSums:
     fractions: Fractions
     question: LastAnswer
 
-    def ask(self, paid: float, for_excess: float) -> Asking[Sequence[_Part]]:
+    def ask(self, paid: float) -> Asking[Sequence[_Part]]:
         """A sum: tight gradients, the excess, Hessians, and what the model expects."""
         place, size = self.arrival.place, self.arrival.place.setting.size
+        for_excess = _FOR_EXCESS if self.bounds.is_tight else 1.0
         for_gradients = self.fractions.gradient
         parts = np.sqrt(
             [
@@ -184,7 +236,7 @@ class _LastSums:
         """Mean gradients by coordinate, tight and of the excess, for a sum of 1."""
         place = self.arrival.place
         units = place.metric * place.typical / place.setting.records
-        return self.bounds.tight * units, self.bounds.room * units
+        return self.bounds.tight * units, self.bounds.whole * self.bounds.room * units
 
     def read(self, asked: Sequence[_Part]) -> _Found:
         """What sums say."""
@@ -198,18 +250,52 @@ class _LastSums:
         )
         gradient, variance = far.mean * for_far, (far.sd * for_far) ** 2
         inside, squares, beyond = expected.mean * np.sqrt(3) / records
-        sizes, lost = None, 1.0
+        sizes, lost, excess = None, 1.0, (gradient, variance, variance)
         if self.bounds.is_tight:
             lost = _lost(inside, squares, expected.sd * np.sqrt(3) / records)
-            gradient, spread, sizes = shrunken(
-                Excess(near.mean * for_near, gradient, variance, lost),
-                curvature.mean,
-                place.prior,
-                place.metric,
+            tight = near.mean * for_near
+            rest, spread, sizes = self._shrunken(
+                tight, gradient, variance, lost, curvature
             )
-            variance = spread + (near.sd * for_near) ** 2
+            excess = gradient, variance, spread
+            gradient, variance = tight + rest, spread + (near.sd * for_near) ** 2
         sums = Sums(gradient, variance, curvature, is_flat, beyond)
-        return _Found(sums, sizes, lost)
+        return _Found(sums, excess, sizes, lost)
+
+    def _shrunken(
+        self,
+        near: np.ndarray,
+        far: np.ndarray,
+        variance: np.ndarray,
+        lost: float,
+        curvature: Curvature,
+    ) -> tuple[np.ndarray, np.ndarray, Sizes]:
+        """The excess, shrunk; the variance of that; and how large it may be."""
+        place = self.arrival.place
+        total, spread, sizes = shrunken(
+            Excess(near, far, variance, lost),
+            curvature.mean,
+            place.prior,
+            place.metric,
+        )
+        return total - near, spread, sizes
+
+    def with_final(
+        self, found: _Found, near: np.ndarray, variance: np.ndarray, choice: Choice
+    ) -> Sums:
+        """What is known with the final sum, which leaves a part of the excess."""
+        sums, (far, noise, _) = found.sums, found.excess
+        if not self.bounds.is_tight:
+            precision = 1 / sums.variance + 1 / variance
+            mean = (sums.gradient / sums.variance + near / variance) / precision
+            return sums._replace(gradient=mean, variance=1 / precision)
+        left = choice.left
+        if left > 0:
+            rest, _, _ = self._shrunken(
+                near, left * far, left**2 * noise, left * found.lost, sums.curvature
+            )
+            near = near + rest
+        return sums._replace(gradient=near, variance=variance + found.not_known(choice))
 
     def after(
         self, found: _Found, asked: Sequence[_Part]
@@ -236,22 +322,6 @@ class _LastSums:
                 part.changed(of_all * added.mean / units, of_all**2 * variance)
             )
         return replace(self, arrival=arrival), [*moved, *asked[2:]]
-
-    def for_excess(self, first: Sequence[_Part], sizes: Sizes, times: float) -> float:
-        """The fraction of a second sum, so many times as dear, for the excess.
-
-        The squared error of a gradient is that of the noise of the tight part, and what
-        is not known of an excess that was shrunk.
-        """
-        for_near, for_far = self._units
-        near, far = first[0].precision, first[1].precision
-        whole = times * (near + far)
-        errors = [
-            np.sum(for_near**2) / (near + whole * (1 - fraction))
-            + sizes.error(for_far**2 / (far + whole * fraction))
-            for fraction in _CHOICES
-        ]
-        return float(_CHOICES[int(np.argmin(errors))])
 
     def _curvature(self, found: np.ndarray, noise: float) -> tuple[Curvature, bool]:
         """The curvature of records with what the rounds knew, and if it is flat."""

@@ -20,7 +20,7 @@ from dpmcmc.sampling.fit.tails import Counts, Tail
 
 __all__ = ["CLOSE", "LEAST_BOUND", "Least", "Look", "ask_round"]
 
-CLOSE = 0.07
+CLOSE = 0.15
 """The least fraction of the budget of a round that is close."""
 
 _HISTOGRAMS = 0.30
@@ -51,7 +51,10 @@ class Least(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """What a round found, per record, in the coordinates of its place."""
+    """What a round found, per record, in the coordinates of its place.
+
+    ``noise_of_one`` is the noise of the gradient for a bound of 1 on it.
+    """
 
     gradient: np.ndarray
     noise: np.ndarray
@@ -63,6 +66,7 @@ class Look:
     lengths: Counts
     hessians: Counts
     bound: float
+    noise_of_one: float
 
 
 def ask_round(
@@ -119,6 +123,7 @@ def ask_round(
         lengths=lengths,
         hessians=hessians,
         bound=bound,
+        noise_of_one=float(noise / longest[0]),
     )
 
 

@@ -22,7 +22,6 @@ from dpmcmc.influence.derivatives import (
 )
 from dpmcmc.influence.residual import clip_factor
 from dpmcmc.model.model import Model
-from dpmcmc.model.responses import Nodes, Stops
 from dpmcmc.private import Parts
 from dpmcmc.sampling.fit.hessians import (
     IN_CONE,
@@ -35,13 +34,12 @@ from dpmcmc.sampling.fit.tails import BINS, EDGES
 __all__ = [
     "EXTREME",
     "CurvatureBins",
-    "LastAnswer",
-    "LastPublic",
     "LengthBins",
     "Public",
     "RoundAnswer",
     "RoundPublic",
     "Unravel",
+    "finite",
 ]
 
 _POWERS = 60
@@ -49,9 +47,6 @@ _POWERS = 60
 
 EXTREME = float(EDGES[np.searchsorted(EDGES, 2.8)])
 """Gradients so many times as long as usual are extreme."""
-
-_CENTRINGS = 4
-"""Iterations that make the expectation of a clipped gradient zero."""
 
 Unravel = Callable[[jax.Array], Any]
 
@@ -85,16 +80,6 @@ class RoundPublic(NamedTuple):
     at: Public
     gradient: Any
     squares: Any
-    hessian: Any
-    parts: Any
-
-
-class LastPublic(NamedTuple):
-    """Public numbers of the last sum."""
-
-    at: Public
-    tight: Any
-    wide: Any
     hessian: Any
     parts: Any
 
@@ -202,156 +187,21 @@ class RoundAnswer:
         )
 
 
-@dataclass(frozen=True)
-class LastAnswer:
-    """The last vector: gradients, tight and what that leaves, and the Hessian.
-
-    A tight gradient is clip(g − α), with α such that its expectation over the responses
-    that the record might have had is zero, if the model is right: Fisher-consistent.
-    Of a duration it is that of the record, censored before its gradient could be long.
-    What it leaves is the gradient clipped to a wide bound, less the tight one; with
-    both sums the wide one is known, too. Where the responses have neither nodes nor
-    times at which to stop, all is in the second part. What the model expects is in a
-    cone, and so are Hessians that are ``is_concave``, as in `Setting`.
-    """
-
-    unravel: Unravel
-    nodes: Callable[[Any, Any], Nodes] | None
-    stops: Stops | None = None
-    is_concave: bool = False
-
-    @property
-    def longer(self) -> np.ndarray:
-        """How long each part may be beside free ones that are paid the same."""
-        return np.array([1.0, 1.0, IN_CONE if self.is_concave else 1.0, IN_CONE])
-
-    def split(self, total: np.ndarray, size: int) -> list[np.ndarray]:
-        """Each part of a total, in this order; Hessians by their entries."""
-        if self.is_concave:
-            ends = np.cumsum([size, size, 3])
-            near, far, expected, outer = np.split(total, ends)
-            return [near, far, entries_of_outer(outer, size), expected]
-        return np.split(total, [size, 2 * size, len(total) - 3])
-
-    def __call__(self, model: Model, record: Any, public: LastPublic) -> Parts:
-        """The parts, each clipped to its bound, in units in which all are at most 1."""
-        record = prepared(model, record)
-        first, second = with_hessian(
-            model, record, public.at.frame, self.unravel, self.is_concave
-        )
-        metric = jnp.asarray(public.at.metric, first.dtype)
-        scaled = first / metric
-        tight, wide, most, parts = (
-            jnp.asarray(part, first.dtype)
-            for part in (public.tight, public.wide, public.hessian, public.parts)
-        )
-        lengths = parts * jnp.asarray(self.longer, first.dtype)
-        near, kept = jnp.zeros_like(scaled), jnp.zeros(3, first.dtype)
-        if self.nodes is not None:
-            centre, kept = self._centring(model, record, public.at, tight)
-            near = (scaled - centre) * clip_factor(scaled - centre, tight)
-        elif self.stops is not None:
-            near, kept = self._stopping(model, record, scaled, public.at, tight)
-        near = jnp.where(lengths[0] > 0, near, 0)
-        rest = scaled * clip_factor(scaled, wide) - near
-        room = wide - jnp.where(lengths[0] > 0, tight, 0)
-        entries, root = clipped(second, most, lengths[2])
-        far = lengths[1] * rest * clip_factor(rest, room) / room
-        return Parts(
-            free=jnp.concatenate([lengths[0] * near / tight, far, entries]),
-            positive=lengths[3] * kept,
-            factor=root,
-        )
-
-    def _centring(
-        self, model: Model, record: Any, at: Public, bound: jax.Array
-    ) -> tuple[jax.Array, jax.Array]:
-        """α, and three expectations over the responses.
-
-        How much of |g|² a tight gradient keeps; |g|²; and how probable an extreme
-        length is.
-        """
-        assert self.nodes is not None
-        kind = bound.dtype
-        metric, typical = (jnp.asarray(part, kind) for part in at[1:])
-        found = self.nodes(self.unravel(jnp.asarray(at.frame.centre, kind)), record)
-
-        def look(responses: Any) -> tuple[jax.Array, jax.Array]:
-            return gradient(model, {**record, **responses}, at.frame, self.unravel)
-
-        logs, gradients = jax.vmap(look)(found.columns)
-        weights = jax.nn.softmax(logs + found.log_measure.astype(kind))
-        scaled = jnp.where(weights[:, None] > 0, _finite(gradients / metric), 0)
-        clip: Callable[[jax.Array], jax.Array] = jax.vmap(
-            lambda row: row * clip_factor(row, bound)
-        )
-        alpha = jnp.zeros_like(metric)
-        for _ in range(_CENTRINGS):
-            alpha = alpha + weights @ clip(scaled - alpha)
-        alpha = jnp.where(jnp.all(jnp.isfinite(alpha)), alpha, 0)
-        inside = jnp.sum(clip(scaled - alpha) * scaled, axis=1) / bound**2
-        squares = jnp.sum(scaled * scaled, axis=1)
-        is_extreme = squares > (EXTREME * typical) ** 2
-        rows = jnp.stack([inside, squares / bound**2, is_extreme.astype(kind)], axis=1)
-        expected = weights @ rows
-        return alpha, _fractions(expected)
-
-    def _stopping(
-        self,
-        model: Model,
-        record: Any,
-        scaled: jax.Array,
-        at: Public,
-        bound: jax.Array,
-    ) -> tuple[jax.Array, jax.Array]:
-        """The gradient of the record, censored before it could be longer than a bound.
-
-        By when depends on covariates alone. And the same three numbers, of the record
-        as it is: when others would have been censored is not known.
-        """
-        assert self.stops is not None
-        kind = bound.dtype
-        metric, typical = (jnp.asarray(part, kind) for part in at[1:])
-        times = self.stops.times(
-            self.unravel(jnp.asarray(at.frame.centre, kind)), record
-        )
-
-        def look(responses: Any) -> jax.Array:
-            one = {**record, **responses}
-            return gradient(model, one, at.frame, self.unravel)[1] / metric
-
-        is_short = jnp.linalg.norm(jax.vmap(look)(times), axis=1) <= bound
-        last = jnp.maximum(jnp.sum(jnp.cumprod(is_short)) - 1, 0)
-        near = look(self.stops.stopped(record, times[self.stops.name][last]))
-        near = near * clip_factor(near, bound)
-        square = jnp.sum(scaled * scaled)
-        is_extreme = (square > (EXTREME * typical) ** 2).astype(kind)
-        inside = jnp.sum(near * scaled)
-        found = jnp.stack([inside / bound**2, square / bound**2, is_extreme])
-        return near, _fractions(found)
-
-
-def _fractions(numbers: jax.Array) -> jax.Array:
-    """Three numbers from 0 to 1, as a vector that is at most 1 long."""
-    limited = jnp.clip(jnp.where(jnp.isfinite(numbers), numbers, 0), 0, 1)
-    return limited / np.sqrt(3)
-
-
 def _place(lengths: jax.Array) -> jax.Array:
     """The bin of each length."""
     edges = jnp.asarray(EDGES, lengths.dtype)
-    return jnp.searchsorted(edges, _finite(lengths), side="right")
+    return jnp.searchsorted(edges, finite(lengths), side="right")
 
 
 def _power(numbers: jax.Array) -> jax.Array:
     """The bin of each |number| by the power of two below it; none for 0."""
-    sizes = jnp.abs(_finite(numbers))
+    sizes = jnp.abs(finite(numbers))
     power = jnp.floor(jnp.log2(jnp.where(sizes > 0, sizes, 1.0)))
     bins = jnp.clip(power, -_POWERS, _POWERS) + _POWERS
     return jnp.where(sizes > 0, bins, -1).astype(jnp.int32)
 
 
-def _finite(numbers: jax.Array) -> jax.Array:
+def finite(numbers: jax.Array) -> jax.Array:
     """Numbers that are not finite count as huge, those that are none as zero."""
     most = float(np.finfo(numbers.dtype).max) / 4
     return jnp.nan_to_num(numbers, nan=0.0, posinf=most, neginf=-most)

@@ -24,7 +24,7 @@ from dpmcmc.sampling.fit.tails import Counts
 __all__ = ["Arrival", "newton_rounds"]
 
 _MOST_ROUNDS = 40
-_KEPT_FOR_LAST = 0.45
+_KEPT_FOR_LAST = 0.3
 """Rounds end when less than this fraction of the budget would be left."""
 
 _PRECISION_AT_FIRST = 25.0
@@ -34,7 +34,7 @@ standard step, for coordinates that are each as long as their sd."""
 _COUNTS_AT_FIRST = 200.0
 """And the noise of a count is at most a hundredth or two of the records."""
 
-_LEAST, _MOST = 0.003, CLOSE
+_LEAST, _MOST = 0.006, CLOSE
 """Fractions of the budget of the first rounds."""
 
 _AT_FIRST = Least()
@@ -43,10 +43,13 @@ _TOO_SMALL, _WIDEST_LEAST = 0.6, 12.0
 """Whitened gradients of a right model have mean squares of 1; where they are smaller
 than this, the least bound is widened, up to the other."""
 
-_LAST_CURVATURE, _FIRST_NOISE, _ROUGH = 0.8, 2.0, 1.0
+_LAST_CURVATURE, _FIRST_NOISE, _ROUGH = 0.6, 3.0, 1.0
 """Noise of curvatures after the last release beside that of a close round; that of the
-first of its two sums beside both; and what may be added to the noise of both before
-another round is worth its cost."""
+first of its two sums beside the final one; and what may be added to the noise of this
+before another round is worth its cost."""
+
+_USUAL_BOUND = 2.5
+"""That of the final sum, in typical lengths, where a round's is wider."""
 
 _STRAIGHT = 30.0
 """The longest first step where the model says that derivatives are linear."""
@@ -99,7 +102,7 @@ class Arrival(NamedTuple):
 
 
 def newton_rounds(
-    place: Place, budget: float, spent: float, unravel: Unravel
+    place: Place, budget: float, spent: float, final_noise: float, unravel: Unravel
 ) -> Asking[Arrival]:
     """Take rounds until a precise one makes but a short step, or the budget ends.
 
@@ -108,16 +111,21 @@ def newton_rounds(
     place
         Where to start.
     budget
-        The μ of the whole fit.
+        The μ of all with normal noise.
     spent
         The fraction of it that is spent before.
+    final_noise
+        The sd of the noise of the final sum, in units of its bound.
     unravel
         Makes θ of its coordinates.
     """
     size, records = place.setting.size, place.setting.records
     needed = max(_PRECISION_AT_FIRST * size, _COUNTS_AT_FIRST) / (budget * records)
     search = _Search(
-        place, float(np.clip(needed**2, _LEAST, _MOST)), Curvature.whitened(size)
+        place,
+        float(np.clip(needed**2, _LEAST, _MOST)),
+        Curvature.whitened(size),
+        final_noise,
     )
     search.spent = spent
     if place.is_straight:
@@ -148,6 +156,8 @@ class _Search:
     ----------
     place, fraction
         Where the next round looks, and what it pays.
+    final_noise
+        The sd of the noise of the final sum, in units of its bound.
     radius
         The longest step that is believed.
     least
@@ -165,6 +175,7 @@ class _Search:
     place: Place
     fraction: float
     curvature: Curvature
+    final_noise: float
     radius: float = 1.0
     least: Least = _AT_FIRST
     moved: float = np.inf
@@ -256,7 +267,9 @@ class _Search:
         """
         step = self.last
         assert step is not None
-        noise = float(np.linalg.norm(step.look.noise) * np.sqrt(self.fraction))
+        noise = float(np.linalg.norm(step.look.noise))
+        noise *= self.final_noise / step.look.noise_of_one
+        noise *= min(1.0, _USUAL_BOUND / step.look.bound)
         of_curvature = step.look.curvature_noise * _LAST_CURVATURE
         of_curvature *= np.sqrt((len(step.whole) + 1) / 2)
 

@@ -25,7 +25,7 @@ _GROUP = 1 / 3
 """A group of so many of the records is to be seen, for which fractions of the budget
 between these are paid: for curvatures, and for lengths."""
 
-_FOR_CURVATURE, _FOR_LENGTHS = (0.014, 0.1), (0.006, 0.05)
+_FOR_CURVATURE, _FOR_LENGTHS = (0.03, 0.2), (0.012, 0.09)
 
 _WIDTHS = (1, 2, 4, 8)
 _TAKEN = -1e18

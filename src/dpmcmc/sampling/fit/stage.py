@@ -6,18 +6,19 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import jax
 import numpy as np
 
-from dpmcmc.accounting import GaussianRelease
+from dpmcmc.accounting import GaussianRelease, LaplaceRelease
 from dpmcmc.posterior.statement import StageSummary
 from dpmcmc.private import foresee_counts, foresee_sum, release_counts, release_sum
 from dpmcmc.progress import steps_bar
 from dpmcmc.sampling.ahead import Ahead
 from dpmcmc.sampling.fit.asking import Answer, Ask, Asking
-from dpmcmc.sampling.fit.basis import basis_of
+from dpmcmc.sampling.fit.basis import Basis
 from dpmcmc.sampling.fit.concavity import is_concave
 from dpmcmc.sampling.fit.dispersion import shape_of
 from dpmcmc.sampling.fit.fitted import MOST_MISFIT, MOST_MISSED, Fitted, fitted_to
@@ -44,8 +45,12 @@ __all__ = ["Fit"]
 _FOUND = "found"
 """The part that holds the result; it is computed from the others."""
 
-_RESIDUALS = 0.01
+_RESIDUALS = 0.02
 """The fraction of the budget for the histogram of residuals, and for their sums."""
+
+_FINAL = "final"
+_LOST = {"values": np.zeros(0), "noise": np.asarray(np.inf)}
+"""The part that holds the final sum; and what it holds if that was lost."""
 
 _MOVES, _WIDER = 8, 2.0
 """Residuals are looked at on moves between points that scatter twice as widely as the
@@ -68,8 +73,12 @@ class Fit:
     Attributes
     ----------
     mu
-        The shift that one substitution makes in all answers together, in sd of their
-        noise.
+        The shift that one substitution makes in all answers with normal noise together,
+        in sd of their noise.
+    shift
+        That in the final answer, in units of the scale of its Laplace noise.
+    basis
+        The directions that records inform.
     clip
         That of the decisions to come; 0 if they have none.
     tempering
@@ -79,15 +88,27 @@ class Fit:
     """
 
     mu: float
+    shift: float
+    basis: Basis
     clip: float
     tempering: float
     unravel: Unravel
     name: str = "fit"
 
     @property
+    def final(self) -> LaplaceRelease:
+        """The final sum: one number for each direction."""
+        return LaplaceRelease(self.basis.factor.shape[1], self.shift)
+
+    @property
+    def final_noise(self) -> float:
+        """The sd of each of its numbers, in units of the longest vector."""
+        return 2 / self.shift * math.sqrt(self.final.dimension + 1)
+
+    @property
     def events(self) -> Events:
-        """One release with normal noise, which dominates all parts together."""
-        return {GaussianRelease(self.mu): 1}
+        """A release with normal noise that dominates all parts but one, and that."""
+        return {GaussianRelease(self.mu): 1, self.final: 1}
 
     def run(
         self, context: Context, so_far: SoFar, charged: Charged, charge: Charge
@@ -96,11 +117,12 @@ class Fit:
 
         Guarantee
         ---------
-        Each part is ``GaussianRelease`` of a μ that is charged before a record is read
-        for it, and chosen from earlier parts alone. The squares of all that were ever
+        Each part is charged before a record is read for it. One at most is ``final``,
+        and never again if it was charged before; others are ``GaussianRelease`` of a μ
+        that is chosen from earlier parts alone. The squares of all that were ever
         charged, those of lost parts among them, add up to at most μ² of the stage. So
-        all parts together are dominated by ``GaussianRelease(mu)``
-        (docs/proofs/composition, filter).
+        all parts together are dominated by ``GaussianRelease(mu)`` and ``final``
+        (docs/proofs/composition, normal noise of chosen sizes).
         """
         kept = [part for part in so_far[self.name] if part.name != _FOUND]
         if len(kept) < len(so_far[self.name]):
@@ -111,7 +133,8 @@ class Fit:
             for event, count in events.items()
             if isinstance(event, GaussianRelease)
         ]
-        asked, number, again = 0.0, len(charged), iter(kept)
+        asked, again = 0.0, iter(kept)
+        number = len(charged) - (_FINAL in charged)
         asking = self._asking(context.problem)
         ask = next(asking)
         label = context.label("Fitting")
@@ -121,7 +144,16 @@ class Fit:
         ):
             while True:
                 part = next(again, None)
-                if part is None:
+                if part is None and ask.is_final:
+                    name = _FINAL
+                    if name in charged:
+                        part = Part(name, _LOST)
+                    else:
+                        charge(name, {self.final: 1})
+                        ahead.wait(ask.question)
+                        part = Part(name, _released(context, ask, self.final, name))
+                    yield part
+                elif part is None:
                     left = self.mu**2 * _ROUNDING - math.fsum(spent)
                     fraction = ask.fraction / (1 - asked)
                     mu = math.sqrt(max(left * fraction, 0.0)) * _ROUNDING
@@ -130,11 +162,12 @@ class Fit:
                     if mu**2 < _TOO_LITTLE * ask.fraction * self.mu**2:
                         return
                     name = f"answer-{number:03d}"
-                    charge(name, {GaussianRelease(mu): 1})
+                    event = GaussianRelease(mu)
+                    charge(name, {event: 1})
                     if ask.to_come:
                         ahead.begin(_programs(context.problem, ask))
                     ahead.wait(ask.question)
-                    part = Part(name, _released(context, ask, mu, name))
+                    part = Part(name, _released(context, ask, event, name))
                     spent.append(mu**2)
                     number += 1
                     yield part
@@ -161,17 +194,20 @@ class Fit:
             "histograms of scales and lengths, and sums of norm-clipped gradients and "
             f"Hessians over all {problem.size:,} {problem.counts}, in rounds that lead "
             "to the posterior; bounds and rounds are chosen from earlier answers, and "
-            f"all together are one Gaussian release with μ = {self.mu:.4g}"
+            f"all together are one Gaussian release with μ = {self.mu:.4g}. A final "
+            "sum of gradients has Laplace noise: one substitution moves it by at most "
+            f"{self.shift:.4g} times the scale of that"
         )
+        numbers = {"mu": self.mu, "shift": self.shift}
         if found is None:
-            return StageSummary(self.name, f"{general}.", numbers={"mu": self.mu})
+            return StageSummary(self.name, f"{general}.", numbers=numbers)
         usual = found.relative_bound
         return StageSummary(
             self.name,
             f"{general}. There were {found.rounds} rounds; in the last release "
             f"gradients were clipped at {usual:.1f} times their expected length.",
             numbers={
-                "mu": self.mu,
+                **numbers,
                 "rounds": found.rounds,
                 "bound": usual,
                 "cut_sd": found.cut_sd,
@@ -211,7 +247,7 @@ class Fit:
     def _asking(self, problem: Problem) -> Asking[Fitted]:
         """The whole fit: scales, rounds, the last release, and a look at residuals."""
         start = problem.ravel(problem.initial)
-        basis = basis_of(problem)
+        basis = self.basis
         setting = Setting(
             basis,
             LogPrior(problem),
@@ -226,10 +262,13 @@ class Fit:
             start, setting, self.mu, self.unravel, tuple(to_come)
         )
         first = Place(setting, *scales[:3], is_first=True)
-        arrival = yield from newton_rounds(first, self.mu, scales.spent, self.unravel)
+        arrival = yield from newton_rounds(
+            first, self.mu, scales.spent, self.final_noise, self.unravel
+        )
         arrival, quadratic = yield from ask_last(
             arrival,
             1 - arrival.spent - 2 * _RESIDUALS,
+            self.final_noise,
             problem.model.responses,
             self.unravel,
         )
@@ -282,20 +321,26 @@ def _programs(
 
 
 def _released(
-    context: Context, ask: Ask, mu: float, name: str
+    context: Context, ask: Ask, event: GaussianRelease | LaplaceRelease, name: str
 ) -> dict[str, np.ndarray]:
-    """Release the answer to a question, with the noise that its μ says.
+    """Release the answer to a question, with the noise that its event says.
 
     Guarantee
     ---------
-    The release is ``GaussianRelease(mu)``, by `release_sum` or `release_counts`.
+    The release is the event, by `release_sum` or `release_counts`.
     """
     problem = context.problem
     release: Any = release_sum
-    moved = 2.0
-    if ask.histograms:
-        release, moved = release_counts, math.sqrt(2 * ask.histograms)
-    noise = math.nextafter(moved / mu, math.inf)
+    moved, in_sd, paid = 2.0, 1.0, ask.histograms
+    if isinstance(event, LaplaceRelease):
+        release = partial(release_sum, laplace=True)
+        size, paid = event.shift, event.dimension
+        in_sd = math.sqrt(paid + 1)
+    else:
+        size = event.mu
+        if ask.histograms:
+            release, moved = release_counts, math.sqrt(2 * ask.histograms)
+    noise = math.nextafter(moved / size, math.inf)
     values = release(
         problem.model,
         problem.records,
@@ -306,9 +351,9 @@ def _released(
         dtype=problem.dtype,
         devices=list(problem.devices),
     )
-    if ask.histograms and len(values) != ask.histograms:
-        raise ValueError(f"{len(values)} histograms were asked, not {ask.histograms}")
-    return {"values": values, "noise": np.asarray(noise)}
+    if paid and len(values) != paid:
+        raise ValueError(f"{len(values)} were released, but {paid} were paid for")
+    return {"values": values, "noise": np.asarray(noise * in_sd)}
 
 
 def _stacked(problem: Problem, rows: np.ndarray) -> Any:
