@@ -69,7 +69,7 @@ def test_whoever_is_protected_is_attacked() -> None:
 def test_the_default_run_is_tight() -> None:
     """At least 70%, of runs that are as many as in a whole audit.
 
-    Noise of the bound is 0.1 in μ then, of which the goal is six away.
+    The bound scatters by about 0.02 of the certified ε then.
     """
     (attack,) = default_run_attacks()
     found = attempt(attack, attack.runs[Size.WHOLE], 100)

@@ -20,7 +20,7 @@ from scipy import stats
 
 from dpmcmc.arithmetic import CLIP_STEPS
 from dpmcmc.private import Tape, exact_laplace, release_sum, totals
-from dpmcmc.private.exact_laplace import rounded_laplace
+from dpmcmc.private.exact_laplace import _DIGITS, rounded_laplace
 from dpmcmc.private.exact_normal import noise_words, rounded_normal
 from dpmcmc.private.sums import exact_sum
 from dpmcmc.private.tape import Stream
@@ -128,12 +128,12 @@ def test_a_scale_of_one_has_the_probabilities_of_rounded_laplace() -> None:
 def test_numbers_are_the_exact_product_rounded_once(scale: int) -> None:
     """Read again from the same words, as fractions: length times normal number.
 
-    The product has an error of a unit in the last of eighty digits.
+    The product has an error of a unit in the last digit.
     """
     for seed in range(100):
         found = rounded_laplace(Tape.seeded(seed), SIZE, scale)
         words = noise_words(Tape.seeded(seed))
-        one = 2**80
+        one = 2**_DIGITS
         fine = [Fraction(rounded_normal(words, one), one) for _ in range(SIZE + 1)]
         square = scale**2 * sum(number**2 for number in fine)
         sd = math.isqrt(square.numerator * one**2 // square.denominator) + 1
@@ -145,20 +145,20 @@ def test_numbers_are_the_exact_product_rounded_once(scale: int) -> None:
 
 def test_rounding_is_to_the_nearest(monkeypatch: pytest.MonkeyPatch) -> None:
     """A half goes up; one digit less stays; lengths are as they should be."""
-    half = 2**79
+    half = 2 ** (_DIGITS - 1)
     fine = [half, half - 1, -half, -half - 1, 5 * half, 0]
     given: list[int] = []
 
     def stub(words: Iterator[int], sd: int) -> int:
         del words
         given.append(sd)
-        return 3 * 2**80 if len(given) <= 7 else fine[len(given) - 8]
+        return 3 * 2**_DIGITS if len(given) <= 7 else fine[len(given) - 8]
 
     monkeypatch.setattr(exact_laplace, "rounded_normal", stub)
     found = rounded_laplace(Tape.seeded(0), 6, 5)
     assert found.tolist() == [1, 0, 0, -1, 3, 0]
-    assert given[:7] == [2**80] * 7
-    assert set(given[7:]) == {math.isqrt(25 * 7 * 9 * 2**160) + 1}
+    assert given[:7] == [2**_DIGITS] * 7
+    assert set(given[7:]) == {math.isqrt(25 * 7 * 9 * 2 ** (2 * _DIGITS)) + 1}
 
 
 def test_the_widest_noise_fits_its_integers() -> None:

@@ -27,7 +27,7 @@ __all__ = ["LaplaceRelease", "laplace_profile"]
 
 Array = NDArray[np.float64]
 
-_ROUNDING = 2.0**-78
+_ROUNDING = 2.0**-1022
 """How far drawn noise is from ideal noise in total variation, for each dimension
 (docs/proofs/exact_laplace)."""
 
@@ -83,6 +83,21 @@ class _Cells(NamedTuple):
     second: Array
 
 
+def _bessel_ratio(dimension: int, kappa: float) -> float:
+    """K_{d/2}(κ) / K_{d/2−1}(κ), by a recurrence of positive terms.
+
+    Of many dimensions, each of the two functions may be beyond float64.
+    """
+    order = (dimension % 2) / -2
+    ratio = 1.0
+    if dimension % 2 == 0:
+        ratio = float(special.kve(1, kappa) / special.kve(0, kappa))
+    while order < dimension / 2 - 1:
+        order += 1
+        ratio = 2 * order / kappa + 1 / ratio
+    return ratio
+
+
 def _cells(dimension: int, shift: float, epsilons: Array) -> _Cells:
     """Integrate over cells of the loss, from ε = 0 up to the shift, for d ≥ 2.
 
@@ -91,15 +106,16 @@ def _cells(dimension: int, shift: float, epsilons: Array) -> _Cells:
     second it is e^(−s cos θ) times that.
     """
     kappa = shift / 2
-    orders = special.kve([dimension / 2, dimension / 2 - 1], kappa)
-    constant = 1 + (dimension - 1) / kappa * orders[0] / orders[1]
+    more = (dimension - 1) / kappa * _bessel_ratio(dimension, kappa)  # A − 1
     angles = np.arccos(np.minimum(epsilons / shift, 1.0))
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES + dimension // 2)
     widths = (angles[:-1] - angles[1:])[:, None] / 2
+    nodes, weights = np.polynomial.legendre.leggauss(
+        _NODES + dimension // (2 * len(widths))
+    )
     at = angles[1:, None] + widths * (nodes + 1)
     cosine = np.cos(at)
     logs = kappa * (cosine - 1) + (dimension - 2) * np.log(np.sin(at))
-    first = np.exp(logs) * (constant - cosine**2) * weights * widths
+    first = np.exp(logs) * (more + np.sin(at) ** 2) * weights * widths
     second = first * np.exp(-shift * cosine)
     # By symmetry the second mean gives to losses above 0 what the first gives below.
     whole = np.sum(first) + np.sum(second)
@@ -152,6 +168,7 @@ def _mu(dimension: int, shift: float) -> float:
     """
     points = np.linspace(0.0, shift, _FOR_MU + 1)
     deltas = laplace_profile(dimension, shift, points)[:-1]
+    # A release that is private with ε is no worse than a bit of that range.
     low, high = 0.0, 2 * shift + 2 * math.sqrt(shift)
     while high - low > 1e-6 * high:
         mu = (low + high) / 2
@@ -179,9 +196,11 @@ def _parts(event: LaplaceRelease, count: int) -> list[LossPart]:
     dimension, shift = event.dimension, event.shift
 
     def deltas(step: float) -> Array:
-        points = step * np.arange(math.ceil(shift / step) + 1, dtype=np.float64)
-        points[-1] = shift  # beyond it δ is 0, as at the lattice point
-        return laplace_profile(dimension, shift, points)
+        count = math.ceil(shift / step) + 1
+        points = step * (1 - 2.0**-50) * np.arange(count, dtype=np.float64)
+        # Beyond the shift δ is 0, as at the first lattice point that is not below it.
+        inside = points[points < shift]
+        return laplace_profile(dimension, shift, np.append(inside, shift))
 
     step = shift / math.ceil(_CELLS * math.sqrt(dimension + 2))
     return [LossPart(deltas, step, shift, count)]

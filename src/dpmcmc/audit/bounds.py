@@ -28,14 +28,13 @@ __all__ = [
 _WIDEST = 200.0
 """No bound on ε is sought beyond this."""
 
-_LEAST = 1e-3
-"""Normal noise is no larger to us, in units of the shift, for a quadrature's sake."""
+_LEAST = 0.05
+"""Normal noise with a smaller shift counts for nothing beside Laplace noise."""
 
 _FARTHEST, _TINY = 20.0, np.finfo(float).tiny
 """A shift of more sd than that is no larger to us; scores without noise have one."""
 
-
-_NODES = 400
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)
 """Of a quadrature over Laplace noise."""
 
 
@@ -138,16 +137,17 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
 
 
 def laplace_epsilon(mu: float, shift: float, delta: float) -> float:
-    """Return the exact ε of normal noise, and Laplace noise on one number beside it.
+    """Return the ε of normal noise, and Laplace noise on one number beside it.
 
     One substitution shifts the number by ``shift`` in units of its noise's scale. Its
-    loss is the shift or minus it, but where it lies between the two means.
+    loss is the shift or minus it, but where it lies between the two means. The ε is
+    exact, but that normal noise which hardly tells anything counts for nothing.
     """
-    mu = max(mu, _LEAST)
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
-    between = shift * (nodes + 1) / 2
+    if mu < _LEAST:
+        return max(0.0, shift + 2 * math.log1p(-delta))
+    between = shift * (_NODES + 1) / 2
     losses = np.array([shift, -shift, *(shift - 2 * between)])
-    inside = np.exp(-between) * weights * shift / 4
+    inside = np.exp(-between) * _WEIGHTS * shift / 4
     masses = np.array([0.5, math.exp(-shift) / 2, *inside])
 
     def excess(epsilon: float) -> float:

@@ -107,7 +107,7 @@ def default_run_attacks() -> list[Attack]:
             events=plans[0].events,
             delta=_DELTA,
             play=play,
-            runs={Size.QUICK: 120, Size.WHOLE: 400},
+            runs={Size.QUICK: 120, Size.WHOLE: 800},
             goal=0.7,
             with_laplace=True,
         )

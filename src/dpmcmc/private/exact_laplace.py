@@ -4,7 +4,7 @@
 
 A vector of d standard normal numbers times the length of another of d + 1 has a density
 that falls as e^(−|z|), z its Euclidean length (docs/proofs/exact_laplace). The length
-is computed in Python's integers to eighty binary digits, and nothing else is rounded.
+is computed in Python's integers to 1,024 binary digits, and nothing else is rounded.
 """
 
 import math
@@ -16,7 +16,7 @@ from dpmcmc.private.tape import Tape
 
 __all__ = ["rounded_laplace"]
 
-_DIGITS = 80
+_DIGITS = 1024
 """Binary digits after the point."""
 
 
@@ -28,7 +28,7 @@ def rounded_laplace(tape: Tape, count: int, scale: int) -> np.ndarray:
 
     Guarantee
     ---------
-    For uniform words, there is a random vector Z, at most 2⁻⁷⁸ · ``count`` in total
+    For uniform words, there is a random vector Z, at most 2⁻¹⁰²² · ``count`` in total
     variation from one with that density, of which the numbers are a function that
     commutes with adding whole numbers. They depend on the tape alone, and use words
     that nothing else uses; each call uses the same.
