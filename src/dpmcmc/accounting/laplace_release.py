@@ -38,7 +38,7 @@ _FOR_MU = 512
 """Cells between 0 and the shift for which μ is compared."""
 
 _NODES = 24
-"""Nodes of Gauss and Legendre in each cell, beside half the dimension."""
+"""Nodes of Gauss and Legendre in each cell, beside half the dimension over cells."""
 
 _MOST_SHIFT = 300.0
 _UP = 1 + 1e-9
@@ -162,13 +162,13 @@ def _rho(dimension: int, shift: float) -> float:
 
 @lru_cache(maxsize=256)
 def _mu(dimension: int, shift: float) -> float:
-    """A μ for which the release is μ-GDP, at most a little above the least.
+    """A μ for which the release is μ-GDP, a little above the least for shifts to 50.
 
     δ at the start of each cell is at most that of normal noise at its end.
     """
     points = np.linspace(0.0, shift, _FOR_MU + 1)
     deltas = laplace_profile(dimension, shift, points)[:-1]
-    # A release that is private with ε is no worse than a bit of that range.
+    # Any release that is private with ε is μ-GDP with μ = 2Φ⁻¹(σ(ε)), less than this.
     low, high = 0.0, 2 * shift + 2 * math.sqrt(shift)
     while high - low > 1e-6 * high:
         mu = (low + high) / 2
